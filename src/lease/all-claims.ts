@@ -2,6 +2,7 @@ import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.
 import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
+import { withMarks } from './marks.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { observe, sweptUntilKey } from './stored-claims.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
@@ -37,9 +38,10 @@ export async function allClaims(register: Register): Promise<AllClaims> {
     const { text } = await run(register.read(key))
     const record = text === undefined ? noClaims('') : parseClaimsRecord(text, '')
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
-    const { workspace, claims } = record
-    if (claims.length === 0) return []
+    const { workspace } = record
+    if (record.claims.length === 0) return []
     const observation = observe(await run(register.now(key)), liveness, workspace)
+    const { claims } = await run(withMarks(register, key, record, observation.now))
     const waiters = await run(listWaiters(register, key, observation))
     return [{ key, workspace, claims, waiters, observation }]
   }

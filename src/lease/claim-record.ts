@@ -17,6 +17,8 @@ export interface ClaimsRecord {
   claims: Claim[]
   /** The last claims that were broken. */
   breaks: BrokenClaim[]
+  /** No pass is valid in this epoch: its writer is about to decide on all the marks of earlier ones. */
+  closed?: true
 }
 
 /** A claim that was removed against the will of its holder. */
@@ -72,7 +74,19 @@ export interface Claim {
   dead_since?: number
   /** The last call of another session that ran although this claim was in force, if it was not told yet. */
   late_call?: LateCall
+  /** Set if hooks may begin and end calls of this claim with marks, without changing the record. */
+  pass?: ClaimPass
   holders: ClaimHolder[]
+}
+
+/** How the marks of a claim are dated, and which of them count: see `marks.ts`. */
+export interface ClaimPass {
+  /** Seconds since boot when the claim got its pass, with the time that the machine was suspended. */
+  uptime: number
+  /** The register's monotonic clock at that moment, in milliseconds, without that time. */
+  mono: number
+  /** The calls of the marks of this epoch and of earlier ones are in the record. */
+  folded: number
 }
 
 /** A call that began under a claim, and ran after another session had got that claim. */
@@ -141,6 +155,9 @@ export interface HolderCall {
   waiting_since?: number
 }
 
+/** Whether calls of a claim may be in marks. */
+export const hasPass = ({ claims }: ClaimsRecord): boolean => claims.some(({ pass }) => pass !== undefined)
+
 export const wholeWorkspace: readonly string[] = ['**']
 export const defaultTtlMs = 5 * 60_000
 export const defaultBusyTtlMs = 2 * 3_600_000
@@ -172,7 +189,8 @@ export const isSameProcess = (a: Identity, b: Identity): boolean =>
  * that change, so that the register can keep the rest in a file; one without claims is a single line. Any
  * other is JSON. `id`, a writer and how many records it has written, makes every text unique.
  */
-export function formatClaimsRecord(record: ClaimsRecord, id: { writer: string; count: number }): string {
+export function formatClaimsRecord(given: ClaimsRecord, id: { writer: string; count: number }): string {
+  const record = { ...given, claims: given.claims.map(formatPass) }
   const [claim, second] = record.claims
   const count = id.count.toString(36)
   if (second !== undefined || record.breaks.length > 0) return JSON.stringify({ ...record, ...id })
@@ -182,6 +200,42 @@ export function formatClaimsRecord(record: ClaimsRecord, id: { writer: string; c
   if (!numbers.every(isCount)) return JSON.stringify({ ...record, ...id })
   const line = numbers.map((number) => number.toString(36)).join(' ')
   return `${line} ${count}\n${JSON.stringify({ ...record, claims: [constant], writer: id.writer })}`
+}
+
+/** A hook renews the pass of its session after an hour; a claim with a pass must outlast that. */
+const passTtlMs = 65 * 60_000
+
+/** The id of a call that stands for all calls that may have begun with a mark. */
+const markedCallsId = '(marks)'
+
+/**
+ * A claim as it is stored. Versions of stint that know no marks would take a claim whose calls are only in
+ * marks for idle: so the record shows them one call more, and a time to live that is longer than any pass.
+ */
+function formatPass(claim: Claim): Claim & { pass?: ClaimPass & { ttl_ms: number } } {
+  const { pass, ttl_ms, acquired_at } = claim
+  if (pass === undefined) return claim as Omit<Claim, 'pass'>
+  const marked: HolderCall = { id: markedCallsId, since: acquired_at, ticks: Math.floor(pass.uptime * 100) }
+  return {
+    ...claim,
+    ttl_ms: Math.max(ttl_ms, passTtlMs),
+    pass: { ...pass, ttl_ms },
+    holders: claim.holders.map((holder) => ({ ...holder, calls: [...holder.calls, marked] })),
+  }
+}
+
+/** The reverse of `formatPass`. */
+function parsePass(claim: Claim, value: unknown): Claim {
+  if (!isRecord(value) || ![value.uptime, value.mono, value.folded].every(isNumber)) return claim
+  const { uptime, mono, folded } = value as unknown as ClaimPass
+  const withoutMarked = (calls: readonly HolderCall[]): HolderCall[] =>
+    calls.filter(({ id }) => id !== markedCallsId)
+  return {
+    ...claim,
+    ttl_ms: Math.min(claim.ttl_ms, numberOr(value.ttl_ms, defaultTtlMs)),
+    pass: { uptime, mono, folded },
+    holders: claim.holders.map((holder) => ({ ...holder, calls: withoutMarked(holder.calls) })),
+  }
 }
 
 /**
@@ -199,6 +253,7 @@ export function parseClaimsRecord(text: string, workspace: string): ClaimsRecord
     boot: stringOr(value.boot, ''),
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
+    ...(value.closed === true && { closed: true }),
   }
 }
 
@@ -264,7 +319,7 @@ function parseClaim(value: unknown): Claim | undefined {
   if (isNumber(value.dead_since)) claim.dead_since = value.dead_since
   const late = parseLateCall(value.late_call)
   if (late !== undefined) claim.late_call = late
-  return claim
+  return parsePass(claim, value.pass)
 }
 
 function parsePolicy(value: unknown): CallPolicy | undefined {

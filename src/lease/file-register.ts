@@ -17,10 +17,11 @@ import { ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
-import { thisMachine } from '../base/process/platform.ts'
+import { thisMachine, uptimeSeconds } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
 import { homeActivityLogs } from './activity-log.ts'
 import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
+import { readMarks } from './marks.ts'
 import type { Now, Register, RegisterEntry, Steps, WaiterQueue } from './register.ts'
 
 /** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
@@ -29,7 +30,7 @@ export type FileStep =
   | { call: 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
   | { call: 'makeKey'; path: string; epoch: number; text: string; attachment?: Attachment }
-  | { call: 'now' }
+  | { call: 'now' | 'uptime' }
 
 export type FileSteps<Result> = Steps<FileStep, Result>
 
@@ -331,7 +332,8 @@ function* tryStep<Result>(step: FileStep, results: Record<string, Result>): File
 }
 
 /** The names in a directory; none if it does not exist. */
-const listDirectory = (path: string): FileSteps<string[]> => tryStep({ call: 'list', path }, { ENOENT: [] })
+export const listDirectory = (path: string): FileSteps<string[]> =>
+  tryStep({ call: 'list', path }, { ENOENT: [] })
 
 /** An empty target is invalid, and a leading `@` marks an attachment. */
 const fitsLink = (text: string): boolean =>
@@ -408,6 +410,8 @@ function callSync(step: FileStep): unknown {
       return lstatSync(step.path, { throwIfNoEntry: false })?.mtimeMs
     case 'now':
       return readClocks()
+    case 'uptime':
+      return uptimeSeconds()
   }
 }
 
@@ -452,12 +456,14 @@ export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<Fil
 
 function openHomeRegister(home: string): Register<FileStep> {
   const locks = join(home, 'locks')
+  const passes = join(home, 'passes')
   const ensureDirectories = (step: FileStep): void => {
     if (step.call === 'makeKey') for (const path of [home, locks]) ensureHomeDirectory(path)
   }
   return {
     ...fileRegister(locks),
     activity: homeActivityLogs(home),
+    marks: { directory: passes, read: (sessionId) => readMarks(passes, sessionId) },
     performSync(step) {
       try {
         ensureDirectories(step)

@@ -46,6 +46,14 @@ export {
   type Workspace,
 } from './lease-target.ts'
 export { activityText, blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
+export {
+  forgetPasses,
+  isPassOld,
+  noteRefusedCall,
+  type PassAddition,
+  removeMarks,
+  renewPasses,
+} from './pass.ts'
 export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
 export {
   type ActivityLogs,

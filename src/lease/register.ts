@@ -42,6 +42,8 @@ export interface Register<Step = unknown> {
   readonly activity?: ActivityLogs
   /** Keeps the order of waiters. Without it, the process that asks first when the key is free gets it. */
   readonly waiters?: WaiterQueue<Step>
+  /** What hooks have noted about calls without changing a record; without it, no claim gets a pass. */
+  readonly marks?: MarkFiles<Step>
 }
 
 /** A bounded log of lines for each key. Leases do not depend on it. */
@@ -75,6 +77,22 @@ export interface WaiterQueue<Step = unknown> {
 export interface WaiterEntry {
   text: string
   touchedAt: number
+}
+
+/** The marks of sessions: see `marks.ts`. */
+export interface MarkFiles<Step = unknown> {
+  /** The directory with one directory for each session. */
+  readonly directory: string
+  /** All files of a session, and then the seconds since boot; no uptime if the system does not tell it. */
+  read(sessionId: string): Steps<Step, { files: MarkFile[]; uptime: number | undefined }>
+}
+
+export interface MarkFile {
+  /** The key and epoch of the pass that allowed the marks; epoch 0 and no key for ends of refused calls. */
+  key: string
+  epoch: number
+  /** Undefined if the file cannot be read. */
+  text: string | undefined
 }
 
 /** What a register holds for a key. */

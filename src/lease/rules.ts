@@ -41,6 +41,8 @@ export interface AcquireRequest extends PartyRequest {
   renamedFrom?: string
   /** Called only for a claim that does not have it yet. */
   origin?: () => ClaimOrigin
+  /** The seconds since boot, if the claim is to get a pass: see `marks.ts`. */
+  passUptime?: number
 }
 
 export type AcquireAnswer =
@@ -109,6 +111,9 @@ export function decideAcquire(
   if (policy !== undefined) claim.policy = policy
   const ticks = mine === undefined ? request.call?.ticks : mine.ticks
   if (ticks !== undefined) claim.ticks = ticks
+  const { passUptime: uptime } = request
+  // The marks of the former pass are in `holders`: this one has its own.
+  if (uptime !== undefined) claim.pass = { uptime, mono: Math.round(observation.now.mono), folded: 0 }
   const background = left?.policy === undefined ? mine?.background : backgroundOf(left, observation)
   if (background !== undefined && background.length > 0) claim.background = background
   const stale = others.filter((other) => !remaining.includes(other))
@@ -210,6 +215,8 @@ export function decideRefresh(
   if (mine === undefined) return { answer: {} }
   const holders = request.holders?.(mine.holders) ?? mine.holders
   const claim: Claim = { ...mine, ...refreshedAt(observation), holders, ...request.endedTurn }
+  // The first call of the next turn makes the claim anew.
+  if (request.endedTurn !== undefined) delete claim.pass
   return { next: replaceClaim(record, mine, claim), answer: { claim } }
 }
 
@@ -244,7 +251,8 @@ export function decideRelease(
   if (paths !== undefined) {
     const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
     if (left.length === mine.paths.length) return { answer: { released, claim: mine } }
-    const claim = left.length === 0 ? undefined : { ...mine, paths: left, narrowed: true }
+    const { pass: _withdrawn, ...rest } = mine
+    const claim = left.length === 0 ? undefined : { ...rest, paths: left, narrowed: true }
     return { next: replaceClaim(record, mine, claim), answer: { released: true, claim } }
   }
   const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => isSameProcess(each, other)))

@@ -10,12 +10,14 @@ import {
   countableTime,
   formatClaimsRecord,
   generationAt,
+  hasPass,
   noClaims,
   parseClaimsRecord,
   replaceUnreadable,
 } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import type { LeaseTarget } from './lease-target.ts'
+import { withFolded, withMarks } from './marks.ts'
 import type { Now, Register, Steps } from './register.ts'
 import type { Decision } from './rules.ts'
 
@@ -91,12 +93,14 @@ export class StoredClaims {
   /** The claims now. */
   *read(): Steps<unknown, ClaimsView> {
     const { epoch, record } = yield* this.#readRecord()
-    return { epoch, record, observation: yield* this.#observe() }
+    const observation = yield* this.#observe()
+    return { epoch, record: yield* this.#marked(record, observation), observation }
   }
 
   /**
    * Reads the record, decides, and swaps the result in; again until no other writer came in between. `review`
-   * may replace a decision that changes the record, by what only the register can tell.
+   * may replace a decision that changes the record, by what only the register can tell. While hooks may begin
+   * calls with marks, a change closes their passes first, and decides again on all marks: see `marks.ts`.
    */
   *change<Answer, Other = never>(
     decide: Decide<Answer>,
@@ -109,7 +113,8 @@ export class StoredClaims {
       const found = remembered ?? (yield* this.#readRecord())
       const observation = yield* this.#observe()
       const before = found.text === undefined ? yield* this.#startOf(found, observation.now) : found
-      const record = inThisBoot(before, observation.now)
+      const stored = inThisBoot(before, observation.now)
+      const record = yield* this.#marked(stored, observation)
       const fence = record.generation * generationStep + before.epoch + 1
       const decision = decide(record, observation, fence, tried)
       const reviewed =
@@ -120,17 +125,33 @@ export class StoredClaims {
       if (next === undefined) {
         // A refusal based on a remembered record could be out of date: read, and decide again.
         if (remembered === undefined) return { answer, epoch: found.epoch, record, observation, startedAtMs }
+      } else if (hasPass(stored) && stored.closed !== true) {
+        remembered = yield* this.#swap(before, { ...stored, closed: true })
+        continue
       } else {
-        const text = formatClaimsRecord(next, nextWriteId())
-        const epoch = yield* this.#register.swap(this.#target.key, before, text)
-        if (epoch !== undefined) {
-          this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
-          return { answer, epoch, before: record, record: next, observation, startedAtMs }
-        }
+        const written = yield* this.#swap(
+          before,
+          hasPass(next) || next.closed ? withFolded(next, before.epoch) : next,
+        )
+        if (written !== undefined)
+          return { answer, epoch: written.epoch, before: record, record: next, observation, startedAtMs }
         tried = reviewed === decision ? decision.answer : undefined
       }
       remembered = undefined
     }
+  }
+
+  /** Swaps in a record, and remembers it; undefined if another writer was faster. */
+  *#swap(before: KnownRecord, record: ClaimsRecord): Steps<unknown, KnownRecord | undefined> {
+    const text = formatClaimsRecord(record, nextWriteId())
+    const epoch = yield* this.#register.swap(this.#target.key, before, text)
+    if (epoch === undefined) return undefined
+    return this.#remember({ epoch, text, record, writtenAtMs: systemClock.mono() })
+  }
+
+  /** The record with the calls that are only in marks. */
+  *#marked(record: ClaimsRecord, { now }: Observation): Steps<unknown, ClaimsRecord> {
+    return hasPass(record) ? yield* withMarks(this.#register, this.#target.key, record, now) : record
   }
 
   /**

@@ -10,6 +10,7 @@ import { countableTime, generationAt, parseClaimsRecord } from './claim-record.t
 import { isInForce } from './claim-status.ts'
 import { homeRegister, stagedPrefix } from './file-register.ts'
 import { isWorkspaceKey } from './lease-target.ts'
+import { sweepPasses } from './pass.ts'
 import { type Register, runSync, type Steps } from './register.ts'
 import { sweepPrompts } from './session-prompt.ts'
 import { sweptUntilKey } from './stored-claims.ts'
@@ -78,6 +79,7 @@ export function sweepLocks(options: LockSweepOptions = {}): { path: string; remo
   const locks = join(home, 'locks')
   const names = withHomeErrors(home, 'list the locks', () => listOwn([home, locks]))
   if (!options.dryRun) sweepPrompts(home)
+  if (!options.dryRun) sweepPasses(join(home, 'passes'))
   return names.flatMap((name) => {
     const path = join(locks, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })

@@ -126,6 +126,10 @@ export interface Machine {
   timens: string
 }
 
+/** Seconds since boot, including the time a machine was suspended; undefined without /proc. */
+export const uptimeSeconds = (): number | undefined =>
+  ifPossible(() => Number.parseFloat(readFileSync('/proc/uptime', 'latin1')))
+
 let machine: Machine | undefined
 
 /** The facts of this machine, read once: none can change while this process lives. */

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs'
 import { ifPossible } from '../errors/if-possible.ts'
-import { readAllProcessStats, readEnvironment } from './platform.ts'
+import { readAllProcessStats, readEnvironment, uptimeSeconds } from './platform.ts'
 import type { RelatedProcess } from './process-tree.ts'
 
 /** All processes at one moment. Directories, users and environments are read when they are asked for. */
@@ -48,10 +48,6 @@ function tableByProc(): ProcessTable {
     commandOf: (pid) => ifPossible(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '',
   }
 }
-
-/** Seconds since boot, including the time a machine was suspended; undefined without /proc. */
-const uptimeSeconds = (): number | undefined =>
-  ifPossible(() => Number.parseFloat(readFileSync('/proc/uptime', 'latin1')))
 
 /** The present in clock ticks since boot, as in the start times of processes; undefined without /proc. */
 export function ticksNow(): number | undefined {
