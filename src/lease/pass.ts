@@ -15,8 +15,8 @@ import { endsName, epochOfMarks } from './marks.ts'
 import { type Register, runSync } from './register.ts'
 import { covers } from './rules.ts'
 
-// A pass tells the hooks of a session, without Node, that its claim stands: `hook/stint-hook.sh` reads it. All
-// passes of a session are in one directory with its marks, each named after its key.
+// A pass tells the hooks of a session, without Node, that its claim stands: `hook/stint-hook.sh` reads it.
+// All passes of a session are in one directory with its marks, each named after its key.
 
 export interface Pass {
   key: string
