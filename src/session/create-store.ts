@@ -58,6 +58,9 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     return session
   }
 
+  const list = async (filter: ListOptions = {}): Promise<SessionSummary[]> =>
+    (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)
+
   /** Takes the secrets that a session knows along, when it forks itself. */
   async function fork(
     id: string,
@@ -127,8 +130,11 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
 
     visit: (id, fn, options = {}) => visitSession(driver, id, fn, options, clock),
 
-    async list(filter = {}) {
-      return (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)
+    list,
+
+    async *search(pattern, options = {}) {
+      const { searchSessions } = await import('./search-sessions.ts')
+      yield* searchSessions(driver, await list(options), pattern, options, clock.now())
     },
 
     inspect: async (id) => inspectionOf(driver, await read(id)),

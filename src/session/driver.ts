@@ -1,6 +1,7 @@
 import type { SessionFiles } from './files/session-files.ts'
 import type { LogEnds, LogName } from './log/log-end.ts'
 import type { Manifest, Revision } from './manifest.ts'
+import type { FoundRecord, SearchQuery } from './search-query.ts'
 import type { FoldedState } from './state.ts'
 import type {
   AppendOptions,
@@ -94,6 +95,11 @@ export interface ReadableSession extends SessionRecords {
   readonly summary: SessionSummary
   /** Optional: the slots, turns and unsettled acts; by default the store replays both logs. */
   state?(): Promise<FoldedState>
+  /**
+   * Optional: finds records of the journal that match, newest first. By default the store reads all of them.
+   * `onBytes` is called with the size of each piece that was searched.
+   */
+  search?(query: SearchQuery, onBytes: (bytes: number) => void): AsyncIterable<FoundRecord>
   /** Optional: reads everything and reports damage, with progress. By default the store reads both logs. */
   verify?(onBytes?: (done: number) => void): Promise<Health>
 }

@@ -39,6 +39,7 @@ export {
   summarize,
 } from './manifest.ts'
 export { checkEventType, isSpoolEntry } from './make-entry.ts'
+export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'

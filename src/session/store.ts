@@ -2,6 +2,7 @@ import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import type { SecretRef } from '../secrets/index.ts'
 import type { Manifest } from './manifest.ts'
+import type { Match } from './search-query.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -24,6 +25,11 @@ export interface SessionStore {
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
+  /**
+   * Finds a text, or a regular expression, in the events of all sessions: newest session first, and its
+   * newest event first. Events are read as they are asked for, in memory that does not grow with them.
+   */
+  search(pattern: string | RegExp, options?: SearchOptions): AsyncIterable<FoundEvent>
   /** Opens a session for reading, even while another process writes to it. */
   inspect(id: string): Promise<Inspection>
   /** Copies a session up to a record, under a new id; the original is not changed. */
@@ -104,6 +110,28 @@ export interface ListOptions {
   workspace?: string
   /** Only sessions of this program. */
   tool?: string
+}
+
+export interface SearchOptions extends ListOptions {
+  /** Only events of this type. stint's own records are searched only by their type. */
+  type?: string
+  /** Only events of the last while: a duration such as `'7d'`, or milliseconds. */
+  since?: string | number
+  /** Called with the number of bytes searched so far, if the store reads them itself. */
+  onBytes?: (done: number) => void
+  /** Called for a session that cannot be read; the search goes on. By default it fails. */
+  onUnreadable?: (session: SessionSummary, error: Error) => void
+}
+
+/** An event in which a search found its pattern. */
+export interface FoundEvent extends Match {
+  session: SessionSummary
+  /** Undefined while the event is pending: a visitor left it, and the holder has not taken it in yet. */
+  seq?: number
+  pending?: true
+  /** Milliseconds since the epoch. */
+  at: number
+  type: string
 }
 
 export interface NewEvent {

@@ -3,6 +3,7 @@ import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
 import { lockCases } from './store-conformance/lock-cases.ts'
+import { searchCases } from './store-conformance/search-cases.ts'
 import { secretCases } from './store-conformance/secret-cases.ts'
 import { sessionCases } from './store-conformance/session-cases.ts'
 import { slotCases } from './store-conformance/slot-cases.ts'
@@ -19,6 +20,7 @@ export function storeConformance(makePlace: () => StorePlace | Promise<StorePlac
   const cases: StoreCases = {
     ...sessionCases,
     ...eventCases,
+    ...searchCases,
     ...slotCases,
     ...actCases,
     ...secretCases,

@@ -14,6 +14,10 @@ export const sessions: CommandGroup = {
       summary: 'its events as JSON lines',
       load: async () => (await import('./events.ts')).eventsCommand,
     },
+    search: {
+      summary: 'find a text in all of them',
+      load: async () => (await import('./search.ts')).searchCommand,
+    },
     append: { summary: 'add an event', load: async () => (await import('./append.ts')).appendCommand },
     fork: { summary: 'copy it, up to a record', load: async () => (await import('./copy.ts')).forkCommand },
     verify: {
@@ -43,6 +47,7 @@ export const sessions: CommandGroup = {
   examples: [
     ['stint sessions list', 'what is there'],
     ['stint sessions tail ses_01J9 -f', 'follow one'],
+    ['stint sessions search "out of memory" --since 7d', 'where was that?'],
     ['stint sessions verify --all', 'is everything as it was written?'],
   ],
 }

@@ -1,9 +1,11 @@
 import {
   type FoldedState,
+  type FoundRecord,
   type Health,
   type Manifest,
   type ReadableSession,
   type RecordRange,
+  type SearchQuery,
   sessionState,
   type SessionSummary,
 } from '../../session/index.ts'
@@ -12,6 +14,7 @@ import type { LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { recoverRows } from './recover.ts'
 import { rowStanding } from './session-hold.ts'
+import { searchRows } from './search.ts'
 import { findSessionRow, type SessionRow } from './session-row.ts'
 import { SessionRows } from './session-rows.ts'
 import { verifyRows } from './verify.ts'
@@ -36,6 +39,10 @@ export class ReadableRows implements ReadableSession {
 
   newestFirst(): AsyncIterable<LogRecord> {
     return this.#rows.newestFirst()
+  }
+
+  search(query: SearchQuery): AsyncIterable<FoundRecord> {
+    return searchRows(this.#database, this.#rows.key, this.summary.records, query)
   }
 
   async state(): Promise<FoldedState> {

@@ -4,11 +4,12 @@ import type { LogName } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Manifest } from '../manifest.ts'
+import type { FoundRecord, SearchQuery } from '../search-query.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
 import { readWithData, recoverSession } from './recover.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
-import { withFileErrors } from './session-file-errors.ts'
+import { sessionFileError, withFileErrors } from './session-file-errors.ts'
 import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 import { verifyInSteps } from './verify.ts'
@@ -40,6 +41,15 @@ export class ReadableFiles implements ReadableSession {
 
   newestFirst(): AsyncIterable<LogRecord> {
     return this.#read(() => readBackwards(this.#directory.logs.journal))
+  }
+
+  async *search(query: SearchQuery, onBytes: (bytes: number) => void): AsyncGenerator<FoundRecord> {
+    const { searchSession } = await import('./search-session.ts')
+    try {
+      yield* searchSession(this.#directory, query, onBytes)
+    } catch (error) {
+      throw sessionFileError(error, this.#doing, this.#directory.paths.root)
+    }
   }
 
   async state(): Promise<FoldedState> {

@@ -60,9 +60,14 @@ export class Blobs {
     }
   }
 
+  /** The file of a blob, whether or not it exists; undefined if the name, which may be damaged, is invalid. */
+  pathOf(name: BlobName): string | undefined {
+    return /^[0-9a-f]{64}$/.test(name.sha256) ? this.#path(name) : undefined
+  }
+
   #read(name: BlobName): Buffer | undefined {
-    if (!/^[0-9a-f]{64}$/.test(name.sha256)) return undefined
-    const bytes = readFile(this.#disk, this.#path(name))
+    const path = this.pathOf(name)
+    const bytes = path === undefined ? undefined : readFile(this.#disk, path)
     return bytes !== undefined && nameBlob(bytes).sha256 === name.sha256 ? bytes : undefined
   }
 

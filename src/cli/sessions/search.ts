@@ -1,0 +1,90 @@
+import { defineBareCommand } from '../../command/define-command.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleJson, visibleText } from '../../base/text/escape.ts'
+import type { FoundEvent } from '../../session/index.ts'
+import { formatTime } from '../text/format.ts'
+import { openStore, storeOption } from '../store.ts'
+import { printLines } from '../terminal/print.ts'
+import { openProgressBar } from '../terminal/progress.ts'
+
+export const searchCommand = defineBareCommand({
+  name: 'search',
+  summary: 'Finds a text in the events of all sessions: newest session first, and its newest event first.',
+  options: {
+    regex: { type: 'boolean', help: 'TEXT is a regular expression of JavaScript' },
+    type: { type: 'string', value: 'T', help: 'only events of this type' },
+    since: { type: 'duration', value: 'D', help: 'only events of the last D, such as 7d' },
+    workspace: {
+      type: 'string',
+      value: 'DIR',
+      help: 'only sessions of this workspace; . is the current one',
+    },
+    tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
+    lines: { type: 'count', short: 'n', value: 'N', help: 'stop after N events' },
+    ...storeOption,
+  },
+  positionals: 'TEXT',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint sessions search "ECONNREFUSED" --since 7d', 'where was that?'],
+    ['stint sessions search --regex "exit code [1-9]" --workspace . -n 5', 'the last failures here'],
+    ['stint sessions search deploy --type tool_call --json | jq .session_id', 'one JSON object a line'],
+  ],
+  async run({ json, warn, note, signal, quiet }, { options, positionals }) {
+    const { regex, type, since, workspace, tool, lines = Number.POSITIVE_INFINITY } = options
+    const pattern = patternOf(positionals, regex)
+    const store = await openStore(options.store, warn)
+    const progress = await openProgressBar('searching', { signal, quiet })
+    const found = store.search(pattern, {
+      type,
+      since,
+      tool,
+      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
+      onBytes: (bytes) => progress?.update({ bytes }),
+      onUnreadable: ({ id }, { message }) => warn(`not searched: ${id}: ${message}`),
+    })
+    let count = 0
+    const shown = async function* (): AsyncGenerator<string> {
+      if (lines === 0) return
+      for await (const event of found) {
+        progress?.clear()
+        yield json ? visibleJson(describeFound(event)) : renderFound(event)
+        if (++count >= lines) return
+      }
+    }
+    await printLines(shown(), { atOnce: true })
+    progress?.clear()
+    if (count === 0) note('nothing found')
+  },
+})
+
+function patternOf([text, extra]: readonly string[], isRegex: boolean): string | RegExp {
+  if (text === undefined || text === '' || extra !== undefined)
+    throw new StintError('ARG_ERROR', 'give exactly one text to search for', {
+      hint: 'Quote a text that has spaces: stint sessions search "out of memory"',
+    })
+  if (!isRegex) return text
+  try {
+    return new RegExp(text)
+  } catch (error) {
+    throw new StintError('ARG_ERROR', `not a regular expression: ${visibleText(text, 200)}`, { cause: error })
+  }
+}
+
+const describeFound = ({ session, seq, pending, at, type, path, excerpt }: FoundEvent) => ({
+  session_id: session.id,
+  seq: seq ?? null,
+  ...(pending && { pending }),
+  at,
+  type,
+  path: path ?? null,
+  excerpt,
+})
+
+/** One line an event, the id of its session first: `cut -d ' ' -f 1` has the ids. */
+const renderFound = ({ session, seq, at, type, path, excerpt }: FoundEvent): string =>
+  visibleText(
+    `${session.id}  ${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${path === undefined ? '' : `${path}: `}${excerpt}`,
+  )
