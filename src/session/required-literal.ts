@@ -1,4 +1,4 @@
-/** An escape of a regular expression that stands for something else than the character after its backslash. */
+/** An escape in a regular expression that does not stand for the character after its backslash. */
 const classEscape =
   /^\\(?:x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|u\{[^}]*\}|c[A-Za-z]|k<[^>]*>|[pP]\{[^}]*\}|\d+|[A-Za-z])/
 const quantifier = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??/

@@ -21,7 +21,7 @@ export interface FoundRecord extends Match, Pick<StoredRecord, 'seq' | 'at' | 't
 export class SearchQuery {
   /** A record matches only if its line has one of these strings; undefined if any line may match. */
   readonly needles: readonly string[] | undefined
-  /** The text as JSON shows it, if that differs from the text: a quote typed as `sessions events` prints it. */
+  /** The text, if it may also have been typed as JSON shows it: with quotes or backslashes. */
   readonly #json: string | undefined
   /** Where the first match begins; -1 if there is none. */
   readonly #find: (text: string) => number
@@ -78,7 +78,7 @@ export class SearchQuery {
     return start < 0 ? undefined : { path, excerpt: excerptOf(text, start) }
   }
 
-  /** Walks the data in the order of its JSON, without recursion: data may be nested thousands of levels deep. */
+  /** Walks the data in the order of its JSON. No recursion: data may be nested thousands of levels deep. */
   #inValue(data: unknown): Match | undefined {
     const left: Member[] = [{ path: 'data', value: data }]
     for (let next = left.pop(); next !== undefined; next = left.pop()) {

@@ -2,7 +2,7 @@ import { systemClock } from './clock.ts'
 
 const turnMs = 4
 
-/** Divides long work into short turns of the event loop: awaits the next turn once this one was long enough. */
+/** Divides long work into short turns of the event loop: `next` waits once this turn was long enough. */
 export class Turns {
   #endsAt = systemClock.mono() + turnMs
 

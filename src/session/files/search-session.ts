@@ -77,7 +77,7 @@ async function findIn(
   return match && { seq, at, type: record.type, spool: record.spool, ...match }
 }
 
-/** The lines of a region in which a needle is, each as its first byte and its newline; all without needles. */
+/** The lines of a region that have a needle, each from its first byte to its newline; all without needles. */
 function linesWith(region: Buffer, needles: readonly Needle[] | undefined): [start: number, end: number][] {
   const lines = new Map<number, number>()
   const add = (at: number): number => {
@@ -91,7 +91,7 @@ function linesWith(region: Buffer, needles: readonly Needle[] | undefined): [sta
   return [...lines].sort(([a], [b]) => a - b)
 }
 
-/** Bytes that are so frequent in lines of JSON that looking for the first of them finds nearly every place. */
+/** Bytes that lines of JSON are full of: looking for one of them first would stop at nearly every word. */
 const frequent = new Set(Buffer.from('":,{}[]\\ 0123456789etaoinsr'))
 
 /** A string to be found in bytes. The search begins with its first rare byte, which skips most of them. */

@@ -60,7 +60,7 @@ export class Blobs {
     }
   }
 
-  /** The file of a blob, whether or not it exists; undefined if the name, which may be damaged, is invalid. */
+  /** The file of a blob, whether or not it exists; undefined for an invalid name: the line may be damaged. */
   pathOf(name: BlobName): string | undefined {
     return /^[0-9a-f]{64}$/.test(name.sha256) ? this.#path(name) : undefined
   }
