@@ -15,6 +15,9 @@ const maxBytes = 1 << 20
 
 const toSave: (() => void)[] = []
 
+/** Each of the bundled modules requires what it uses, and `require` takes longer than most of them. */
+const loaded: Record<string, unknown> = {}
+
 // Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
 if (runMain().worthKeeping) for (const save of toSave) save()
 
@@ -40,7 +43,8 @@ function load(name: string): unknown {
   const module = { exports: {} }
   const run = script.runInThisContext() as (...given: unknown[]) => void
   run(
-    (path: string) => (path.startsWith('./hook-') ? load(path.slice(2, -'.cjs'.length)) : require(path)),
+    (path: string) =>
+      (loaded[path] ??= path.startsWith('./hook-') ? load(path.slice(2, -'.cjs'.length)) : require(path)),
     module,
     __dirname,
   )

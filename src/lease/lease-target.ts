@@ -1,5 +1,6 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { canonicalDirectory, foldNames, namesBelow, realPathOf } from '../base/fs/canonical-path.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
@@ -39,10 +40,10 @@ export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(n
 export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
 
 /** The name of a resource cannot be mistaken for a path. */
-const resourcePattern = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/
+const isResourceName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
 
 export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'>): LeaseTarget {
-  if (!resourcePattern.test(name)) {
+  if (!isResourceName(name)) {
     throw new StintError('ARG_ERROR', `${JSON.stringify(String(name).slice(0, 210))} cannot be a resource`, {
       hint: 'A resource is named like deploy:prod: a letter or digit, then at most 199 of letters, digits and . _ : / @ + -',
     })
@@ -130,22 +131,22 @@ function currentDirectory(): string {
 }
 
 function realDirectory(directory: string): string {
-  let path: string
   try {
-    path = realpathSync.native(directory)
+    // Only a directory has a `.`.
+    return realpathSync.native(directory && `${directory}/.`)
   } catch (error) {
     const reason = errorCode(error) ?? String(error)
+    if (reason === 'ENOTDIR' && existsSync(directory))
+      throw new StintError('NOT_FOUND', `${directory} is not a directory`)
     throw new StintError('NOT_FOUND', `there is no directory ${directory}: ${reason}`, { cause: error })
   }
-  if (lstatSync(path).isDirectory()) return path
-  throw new StintError('NOT_FOUND', `${directory} is not a directory`)
 }
 
 /** Looks for `.git` in the directory and those above it, without running git. */
 function gitTopLevel(start: string): string {
   let submodule: string | undefined
   for (let at = start; ; at = dirname(at)) {
-    const kind = gitKind(join(at, '.git'))
+    const kind = gitKind(`${at}/.git`)
     if (kind === 'alone') return at
     if (kind === 'submodule') submodule ??= at
     // A submodule outside its superproject is its own top level.
@@ -155,8 +156,11 @@ function gitTopLevel(start: string): string {
 
 /** A submodule belongs to its superproject; a linked worktree, or any other `.git` file, stands alone. */
 function gitKind(git: string): 'alone' | 'submodule' | undefined {
-  const stat = statOf(git)
-  if (stat === undefined || stat.isDirectory()) return stat && 'alone'
+  // A stat costs more: the hook would have Node compile it for this alone.
+  if (existsSync(`${git}/.`)) return 'alone'
+  if (!existsSync(git)) return undefined
+  // A directory that this user may not enter.
+  if (ifPossible(() => statSync(git).isDirectory())) return 'alone'
   const gitDirectory = /^gitdir: (.*)$/m.exec(readSmallFile(git) ?? '')?.[1]
   if (gitDirectory === undefined) return undefined
   return isOfSubmodule(gitDirectory.replaceAll('\\', '/')) ? 'submodule' : 'alone'
@@ -169,12 +173,3 @@ function gitKind(git: string): 'alone' | 'submodule' | undefined {
 const isOfSubmodule = (gitDirectory: string): boolean =>
   gitDirectory.includes('/modules/') &&
   gitDirectory.lastIndexOf('/worktrees/') < gitDirectory.lastIndexOf('/modules/')
-
-/** Follows links, as `.git` may be one; undefined for a loop, and where this user may not look. */
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}

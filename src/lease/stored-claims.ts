@@ -4,7 +4,6 @@ import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
-import { ulid } from '../base/text/id.ts'
 import {
   type ClaimsRecord,
   countableTime,
@@ -205,8 +204,8 @@ const ifJustWritten = (known: KnownRecord | undefined): KnownRecord | undefined 
     : undefined
 
 let writes = 0
-/** Worker threads and other copies of this library have the same pid: the token tells them apart. */
-const writerToken = ulid().slice(-4).toLowerCase()
+/** Worker threads and other copies of this library have the same pid: the nanosecond tells them apart. */
+const writerToken = process.hrtime()[1].toString(36)
 
 /** Makes every record that is ever written unique: a register recognises an epoch by its text. */
 function nextWriteId(): { writer: string; count: number } {

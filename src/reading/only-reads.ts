@@ -1,9 +1,10 @@
 import {
   changingGitCommands,
+  checkedPrograms,
+  printingPrograms,
   type ReadingArguments,
   readingGitCommands,
   type ReadingProgram,
-  readingPrograms,
   readingStintCommands,
 } from './reading-programs.ts'
 import { type ShellWord, splitCommand } from './shell-lexer.ts'
@@ -27,7 +28,8 @@ export const gitOnlyReads = (args: readonly string[]): boolean =>
 
 function isReading([program, ...words]: readonly ShellWord[]): boolean {
   if (program === undefined || program.expands) return false
-  const name = program.text.replace(/^\/(?:usr\/)?bin\//, '')
+  const { text } = program
+  const name = text.startsWith('/') ? text.replace(/^\/(?:usr\/)?bin\//, '') : text
   const [first = none, second = none] = words
   switch (name) {
     case 'time':
@@ -47,7 +49,7 @@ function isReading([program, ...words]: readonly ShellWord[]): boolean {
         (words.length === 1 && /^--(?:help|version)$/.test(first.text))
       )
     default:
-      return accepts(own(readingPrograms, name), words)
+      return printingPrograms().has(name) || accepts(own(checkedPrograms(), name), words)
   }
 }
 
@@ -79,13 +81,13 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
   // git without a command shows its usage.
   if (words.length === at) return true
   const [{ text: name } = none, ...args] = words.slice(at)
-  return asksForHelp(name, args) || accepts(own(readingGitCommands, name), args)
+  return asksForHelp(name, args) || accepts(own(readingGitCommands(), name), args)
 }
 
 /** git itself answers `git NAME --help`; `-h` goes to the command, which may be an alias. */
 function asksForHelp(name: string, [first = none, ...more]: readonly ShellWord[]): boolean {
   if (more.length > 0 || first.expands) return false
-  const isOfGit = Object.hasOwn(readingGitCommands, name) || changingGitCommands.includes(name)
+  const isOfGit = Object.hasOwn(readingGitCommands(), name) || changingGitCommands().includes(name)
   return first.text === '--help' || (first.text === '-h' && isOfGit)
 }
 
@@ -95,7 +97,6 @@ const own = <Value>(table: Readonly<Record<string, Value>>, name: string): Value
 
 function accepts(program: ReadingProgram | undefined, words: readonly ShellWord[]): boolean {
   if (program === undefined) return false
-  if (program === 'anything') return true
   // The word may become an option that writes.
   if (words.some(({ expands }) => expands)) return false
   const texts = words.map(({ text }) => text)

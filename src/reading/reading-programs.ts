@@ -12,8 +12,8 @@ export interface ReadingArguments {
   operands?: (operands: readonly string[], options: readonly string[]) => boolean
 }
 
-/** `anything`: the program writes no file, whatever its arguments are. A function checks all the words. */
-export type ReadingProgram = 'anything' | ReadingArguments | ((words: readonly string[]) => boolean)
+/** A function checks all the words. */
+export type ReadingProgram = ReadingArguments | ((words: readonly string[]) => boolean)
 
 type Operands = NonNullable<ReadingArguments['operands']>
 
@@ -34,76 +34,111 @@ const onlyWord =
     more.length === 0 && pattern.test(word)
 
 const namesOf = (text: string): string[] => text.trim().split(/\s+/)
-const sameFor = (names: string, program: ReadingProgram): Record<string, ReadingProgram> =>
-  Object.fromEntries(namesOf(names).map((name) => [name, program]))
+
+// A hook loads this file at every tool call, so each table is made when a command is first looked up in it.
+
+let findTests: Set<string> | undefined
 
 /** Tests and actions of find that write nothing, and numbers such as the `-7` of `-mtime -7`. */
-const findTests = new Set(
-  namesOf(
-    `-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty -executable -false -follow
-     -fstype -gid -group -ilname -iname -inum -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount -mtime
-     -name -newer -newermt -nogroup -noleaf -not -nouser -o -or -path -perm -print -print0 -printf -prune -quit
-     -readable -regex -regextype -samefile -size -true -type -uid -user -writable -xdev -xtype`,
-  ),
-)
+function isHarmlessFindWord(word: string): boolean {
+  findTests ??= new Set(
+    namesOf(
+      `-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty -executable -false -follow
+       -fstype -gid -group -ilname -iname -inum -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount
+       -mtime -name -newer -newermt -nogroup -noleaf -not -nouser -o -or -path -perm -print -print0 -printf -prune
+       -quit -readable -regex -regextype -samefile -size -true -type -uid -user -writable -xdev -xtype`,
+    ),
+  )
+  return !word.startsWith('-') || findTests.has(word) || /^-\d+\w?$/.test(word)
+}
 
-// A bracket is excluded: versions of sed disagree whether the delimiter ends the pattern inside it.
-const sedPattern = String.raw`(?:[^/\\\n[]|\\[^\n])*`
-const sedAddress = String.raw`(?:\d+|\$|/${sedPattern}/)`
-const sedCommand = String.raw`(?:${sedAddress}(?:,(?:\+\d+|${sedAddress}))?)?\s*(?:[pqd=]|s/${sedPattern}/${sedPattern}/[gpI\d]*)`
+let harmlessSedScript: RegExp | undefined
 
 /** A script of sed that writes no file and runs no program: `10,20p`, `/^## /p; 5q`, `s/a/b/g`. */
-const harmlessSedScript = new RegExp(String.raw`^\s*${sedCommand}\s*(?:[;\n]\s*${sedCommand}\s*)*$`)
+function isHarmlessSedScript(script: string): boolean {
+  // A bracket is excluded: versions of sed disagree whether the delimiter ends the pattern inside it.
+  const pattern = String.raw`(?:[^/\\\n[]|\\[^\n])*`
+  const address = String.raw`(?:\d+|\$|/${pattern}/)`
+  const command = String.raw`(?:${address}(?:,(?:\+\d+|${address}))?)?\s*(?:[pqd=]|s/${pattern}/${pattern}/[gpI\d]*)`
+  harmlessSedScript ??= new RegExp(String.raw`^\s*${command}\s*(?:[;\n]\s*${command}\s*)*$`)
+  return harmlessSedScript.test(script)
+}
 
 /** zsh and bash evaluate some words as arithmetic, which can run a command: `test -v 'x[$(rm file)]'`. */
 const testWord = /^(?!-v$)[\w./@:+=!~,-]*$/
 
-export const readingPrograms: Readonly<Record<string, ReadingProgram>> = {
-  // These only print what they are given or what they find, in every version that we know.
-  ...sameFor(
-    `: arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free getconf
-     grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd readlink
-     realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname uptime wc
-     whereis which whoami zcat`,
-    'anything',
-  ),
-  // These run programs, unless they only print their version. `python -v` and `make version` do more.
-  ...sameFor('bun cc clang gcc make node perl php ruby tsc', onlyWord(/^(?:-v|--version)$/)),
-  ...sameFor('cargo deno python python3 rustc', onlyWord(/^(?:-V|--version)$/)),
-  ...sameFor('cmake java', onlyWord(/^--version$/)),
-  go: onlyWord(/^version$/),
-  '[': (words) => words.at(-1) === ']' && allMatch(testWord)(words.slice(0, -1)),
-  // An awk program writes through a redirection or a pipe; `@` calls a function by a computed name.
-  awk: { values: 'Fv', operands: ([program = '']) => !/>(?!=)|[|@`]|system|getline/.test(program) },
-  base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
-  // An operand without the plus sign sets the clock.
-  date: {
-    flags: 'IuR',
-    values: 'dr',
-    long: 'date iso-8601 reference rfc-3339 utc',
-    operands: allMatch(/^\+/),
-  },
-  env: (words) => words.length === 0,
-  exit: allMatch(/^\d+$/),
-  fd: {
-    flags: '0acFgHIilLpsuv1',
-    values: 'deEtTSj',
-    long: `absolute-path and base-directory case-sensitive changed-before changed-within color exact-depth exclude
+let printers: ReadonlySet<string> | undefined
+
+/** Programs that only print what they are given or what they find, in every version that we know. */
+export const printingPrograms = (): ReadonlySet<string> =>
+  (printers ??= new Set(
+    namesOf(
+      `: arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free
+       getconf grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd
+       readlink realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname
+       uptime wc whereis which whoami zcat`,
+    ),
+  ))
+
+// These run other programs, unless they only print their version. `python -v` and `make version` do more.
+const version = onlyWord(/^(?:-v|--version)$/)
+const capitalVersion = onlyWord(/^(?:-V|--version)$/)
+const longVersion = onlyWord(/^--version$/)
+
+let checked: Readonly<Record<string, ReadingProgram>> | undefined
+
+/** Programs that only read with some arguments. */
+export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
+  (checked ??= {
+    bun: version,
+    cc: version,
+    clang: version,
+    gcc: version,
+    make: version,
+    node: version,
+    perl: version,
+    php: version,
+    ruby: version,
+    tsc: version,
+    cargo: capitalVersion,
+    deno: capitalVersion,
+    python: capitalVersion,
+    python3: capitalVersion,
+    rustc: capitalVersion,
+    cmake: longVersion,
+    java: longVersion,
+    go: onlyWord(/^version$/),
+    '[': (words) => words.at(-1) === ']' && allMatch(testWord)(words.slice(0, -1)),
+    // An awk program writes through a redirection or a pipe; `@` calls a function by a computed name.
+    awk: { values: 'Fv', operands: ([program = '']) => !/>(?!=)|[|@`]|system|getline/.test(program) },
+    base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
+    // An operand without the plus sign sets the clock.
+    date: {
+      flags: 'IuR',
+      values: 'dr',
+      long: 'date iso-8601 reference rfc-3339 utc',
+      operands: allMatch(/^\+/),
+    },
+    env: (words) => words.length === 0,
+    exit: allMatch(/^\d+$/),
+    fd: {
+      flags: '0acFgHIilLpsuv1',
+      values: 'deEtTSj',
+      long: `absolute-path and base-directory case-sensitive changed-before changed-within color exact-depth exclude
       extension fixed-strings follow full-path glob hidden ignore-case list-details max-depth max-results min-depth
       no-ignore no-ignore-vcs print0 prune quiet relative-path show-errors size strip-cwd-prefix type unrestricted`,
-  },
-  file: {
-    flags: 'bEhikLNnprsvz0',
-    long: 'brief dereference mime mime-encoding mime-type no-dereference no-pad version',
-  },
-  find: (words) =>
-    words.every((word) => !word.startsWith('-') || findTests.has(word) || /^-\d+\w?$/.test(word)),
-  hostname: { flags: 'AdfIis', operands: none },
-  printf: ([format = '', ...more]) => !format.startsWith('-') && allMatch(/^[^$`]*$/)([format, ...more]),
-  rg: {
-    flags: '.0aFHIilLnNopqsSuUvwxcPzb',
-    values: 'ABCdefgjmMrtT',
-    long: `after-context before-context byte-offset case-sensitive color colors column context context-separator count
+    },
+    file: {
+      flags: 'bEhikLNnprsvz0',
+      long: 'brief dereference mime mime-encoding mime-type no-dereference no-pad version',
+    },
+    find: (words) => words.every(isHarmlessFindWord),
+    hostname: { flags: 'AdfIis', operands: none },
+    printf: ([format = '', ...more]) => !format.startsWith('-') && allMatch(/^[^$`]*$/)([format, ...more]),
+    rg: {
+      flags: '.0aFHIilLnNopqsSuUvwxcPzb',
+      values: 'ABCdefgjmMrtT',
+      long: `after-context before-context byte-offset case-sensitive color colors column context context-separator count
       count-matches crlf encoding engine file files files-with-matches files-without-match fixed-strings follow glob
       glob-case-insensitive heading hidden iglob ignore-case include-zero invert-match json line-number line-regexp
       max-columns max-columns-preview max-count max-depth max-filesize multiline multiline-dotall no-column no-config
@@ -111,37 +146,37 @@ export const readingPrograms: Readonly<Record<string, ReadingProgram>> = {
       no-ignore-messages no-ignore-parent no-ignore-vcs no-line-number no-messages no-require-git null null-data
       one-file-system only-matching passthru pcre2 pretty quiet regexp replace search-zip smart-case sort sortr stats
       stop-on-nonmatch text threads trim type type-list type-not unrestricted version vimgrep with-filename word-regexp`,
-  },
-  sed: { flags: 'nEr', operands: ([script = '']) => harmlessSedScript.test(script) },
-  // `set -k` would turn later arguments into variables.
-  set: allMatch(/^(?:[-+][eux]*o?|pipefail|errexit|nounset|xtrace)$/),
-  sort: {
-    flags: 'bcCdfghiMmnRrsuVz',
-    values: 'kt',
-    long: `check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case
+    },
+    sed: { flags: 'nEr', operands: ([script = '']) => isHarmlessSedScript(script) },
+    // `set -k` would turn later arguments into variables.
+    set: allMatch(/^(?:[-+][eux]*o?|pipefail|errexit|nounset|xtrace)$/),
+    sort: {
+      flags: 'bcCdfghiMmnRrsuVz',
+      values: 'kt',
+      long: `check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case
       ignore-leading-blanks key month-sort numeric-sort random-sort reverse stable unique version-sort zero-terminated`,
-  },
-  tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
-  test: allMatch(testWord),
-  tree: {
-    flags: 'aAcCdDfFghiJlnNpqQrsStuUvxX',
-    values: 'ILP',
-    long: `charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort
+    },
+    tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
+    test: allMatch(testWord),
+    tree: {
+      flags: 'aAcCdDfFghiJlnNpqQrsStuUvxX',
+      values: 'ILP',
+      long: `charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort
       timefmt`,
-  },
-  // The second operand is the file that uniq writes.
-  uniq: {
-    flags: 'cdDiuz',
-    values: 'fsw',
-    long: 'count ignore-case repeated skip-chars skip-fields unique',
-    operands: atMostOne,
-  },
-  unzip: ([letters = '', ...more]) => /^-q?[lvZ]1?$/.test(letters) && allMatch(/^[^-]/)(more),
-  // The second operand is the file that xxd writes. Its options have several letters: `-ps` is one.
-  xxd: (words) =>
-    words.every((word) => /^(?:[^-].*|-[abeipu]|-[cgls]\d+)$/.test(word)) &&
-    words.filter((word) => !word.startsWith('-')).length <= 1,
-}
+    },
+    // The second operand is the file that uniq writes.
+    uniq: {
+      flags: 'cdDiuz',
+      values: 'fsw',
+      long: 'count ignore-case repeated skip-chars skip-fields unique',
+      operands: atMostOne,
+    },
+    unzip: ([letters = '', ...more]) => /^-q?[lvZ]1?$/.test(letters) && allMatch(/^[^-]/)(more),
+    // The second operand is the file that xxd writes. Its options have several letters: `-ps` is one.
+    xxd: (words) =>
+      words.every((word) => /^(?:[^-].*|-[abeipu]|-[cgls]\d+)$/.test(word)) &&
+      words.filter((word) => !word.startsWith('-')).length <= 1,
+  })
 
 const diffOptions = `
   abbrev binary cached cc check color color-moved color-words combined-all-paths compact-summary
@@ -170,116 +205,124 @@ const refFilters = `
 const onlyLists: Operands = (operands, options) =>
   operands.length === 0 || options.includes('--list') || options.includes('-l')
 
+let gitCommands: Readonly<Record<string, ReadingArguments>> | undefined
+
 /** The subcommands of git that change no file outside `.git`, no ref and no configuration. */
-export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
-  // Without --output, it writes to stdout.
-  archive: { flags: 'lv0123456789', long: 'format list prefix verbose worktree-attributes' },
-  blame: {
-    flags: 'bcCefFklMnpstw',
-    values: 'L',
-    long: 'abbrev date first-parent incremental line-porcelain porcelain root show-email show-name show-number',
-  },
-  branch: {
-    flags: 'airv',
-    long: `${refFilters} abbrev all no-abbrev no-color remotes show-current verbose`,
-    operands: onlyLists,
-  },
-  'cat-file': { flags: 'epst', long: 'batch batch-all-objects batch-check buffer follow-symlinks' },
-  'check-attr': { flags: 'az', long: 'all cached source stdin' },
-  'check-ignore': { flags: 'nqvz', long: 'no-index non-matching quiet stdin verbose' },
-  cherry: { flags: 'v', long: 'abbrev' },
-  config: {
-    flags: 'lz',
-    long: 'get get-all get-regexp global list local name-only null show-origin show-scope system worktree',
-    // `git config NAME` reads, `git config NAME VALUE` writes.
-    operands: ([first = '', second], options) =>
-      options.some((option) => /^(?:-l|--list|--get.*)$/.test(option)) ||
-      first === 'get' ||
-      (second === undefined && (first === 'list' || first.includes('.'))),
-  },
-  'count-objects': { flags: 'vH', long: 'human-readable verbose' },
-  describe: {
-    long: 'abbrev all always broken candidates contains dirty exact-match exclude first-parent long match tags',
-  },
-  diff: diffArguments,
-  'diff-files': diffArguments,
-  'diff-index': diffArguments,
-  'diff-tree': { ...logArguments, long: `${logOptions} always no-commit-id stdin` },
-  'for-each-ref': { long: `${refFilters} count exclude omit-empty` },
-  // --lost-found writes below .git.
-  fsck: {
-    flags: 'v',
-    long: `cache connectivity-only dangling full lost-found name-objects no-dangling no-full no-progress no-reflogs
+export const readingGitCommands = (): Readonly<Record<string, ReadingArguments>> =>
+  (gitCommands ??= {
+    // Without --output, it writes to stdout.
+    archive: { flags: 'lv0123456789', long: 'format list prefix verbose worktree-attributes' },
+    blame: {
+      flags: 'bcCefFklMnpstw',
+      values: 'L',
+      long: 'abbrev date first-parent incremental line-porcelain porcelain root show-email show-name show-number',
+    },
+    branch: {
+      flags: 'airv',
+      long: `${refFilters} abbrev all no-abbrev no-color remotes show-current verbose`,
+      operands: onlyLists,
+    },
+    'cat-file': { flags: 'epst', long: 'batch batch-all-objects batch-check buffer follow-symlinks' },
+    'check-attr': { flags: 'az', long: 'all cached source stdin' },
+    'check-ignore': { flags: 'nqvz', long: 'no-index non-matching quiet stdin verbose' },
+    cherry: { flags: 'v', long: 'abbrev' },
+    config: {
+      flags: 'lz',
+      long: 'get get-all get-regexp global list local name-only null show-origin show-scope system worktree',
+      // `git config NAME` reads, `git config NAME VALUE` writes.
+      operands: ([first = '', second], options) =>
+        options.some((option) => /^(?:-l|--list|--get.*)$/.test(option)) ||
+        first === 'get' ||
+        (second === undefined && (first === 'list' || first.includes('.'))),
+    },
+    'count-objects': { flags: 'vH', long: 'human-readable verbose' },
+    describe: {
+      long: 'abbrev all always broken candidates contains dirty exact-match exclude first-parent long match tags',
+    },
+    diff: diffArguments,
+    'diff-files': diffArguments,
+    'diff-index': diffArguments,
+    'diff-tree': { ...logArguments, long: `${logOptions} always no-commit-id stdin` },
+    'for-each-ref': { long: `${refFilters} count exclude omit-empty` },
+    // --lost-found writes below .git.
+    fsck: {
+      flags: 'v',
+      long: `cache connectivity-only dangling full lost-found name-objects no-dangling no-full no-progress no-reflogs
       progress root strict tags unreachable verbose`,
-  },
-  grep: {
-    flags: 'aEFGHIPchilLnopqrvwWz0123456789',
-    values: 'ABCefm',
-    long: `after-context all-match and basic-regexp before-context break cached color column context count
+    },
+    grep: {
+      flags: 'aEFGHIPchilLnopqrvwWz0123456789',
+      values: 'ABCefm',
+      long: `after-context all-match and basic-regexp before-context break cached color column context count
       exclude-standard extended-regexp files-with-matches files-without-match fixed-strings full-name function-context
       heading ignore-case invert-match line-number max-count max-depth name-only no-color no-exclude-standard no-index
       no-recursive not null only-matching or perl-regexp quiet recurse-submodules recursive show-function text textconv
       threads untracked word-regexp`,
-  },
-  help: { flags: 'acgmv', long: 'all config guides man no-aliases no-external-commands verbose' },
-  log: { ...logArguments, flags: `${logArguments.flags}g` },
-  'ls-files': {
-    flags: 'cdfikmostuvz',
-    values: 'xX',
-    long: `abbrev cached debug deduplicate deleted directory eol error-unmatch exclude exclude-from exclude-per-directory
+    },
+    help: { flags: 'acgmv', long: 'all config guides man no-aliases no-external-commands verbose' },
+    log: { ...logArguments, flags: `${logArguments.flags}g` },
+    'ls-files': {
+      flags: 'cdfikmostuvz',
+      values: 'xX',
+      long: `abbrev cached debug deduplicate deleted directory eol error-unmatch exclude exclude-from exclude-per-directory
       exclude-standard format full-name ignored killed modified no-empty-directory others recurse-submodules
       resolve-undo sparse stage unmerged with-tree`,
-  },
-  // A remote with `::` in its name runs a program.
-  'ls-remote': {
-    flags: 'htq',
-    long: 'branches exit-code get-url heads quiet refs sort symref tags',
-    operands: allMatch(/^[\w./-]+$/),
-  },
-  'ls-tree': {
-    flags: 'drtlz',
-    long: 'abbrev format full-name full-tree long name-only name-status object-only',
-  },
-  'merge-base': { flags: 'a', long: 'all fork-point independent is-ancestor octopus' },
-  'name-rev': { long: 'all always exclude name-only no-undefined refs tags' },
-  notes: { first: /^(?:list|show)$/ },
-  reflog: { ...logArguments, operands: firstIs('', 'show', 'HEAD') },
-  remote: { flags: 'v', long: 'all push verbose', operands: firstIs('', 'get-url', 'show') },
-  'rev-list': { ...logArguments, long: `${logOptions} header objects` },
-  'rev-parse': {
-    flags: 'q',
-    long: `abbrev-ref absolute-git-dir all branches git-common-dir git-dir git-path is-bare-repository
+    },
+    // A remote with `::` in its name runs a program.
+    'ls-remote': {
+      flags: 'htq',
+      long: 'branches exit-code get-url heads quiet refs sort symref tags',
+      operands: allMatch(/^[\w./-]+$/),
+    },
+    'ls-tree': {
+      flags: 'drtlz',
+      long: 'abbrev format full-name full-tree long name-only name-status object-only',
+    },
+    'merge-base': { flags: 'a', long: 'all fork-point independent is-ancestor octopus' },
+    'name-rev': { long: 'all always exclude name-only no-undefined refs tags' },
+    notes: { first: /^(?:list|show)$/ },
+    reflog: { ...logArguments, operands: firstIs('', 'show', 'HEAD') },
+    remote: { flags: 'v', long: 'all push verbose', operands: firstIs('', 'get-url', 'show') },
+    'rev-list': { ...logArguments, long: `${logOptions} header objects` },
+    'rev-parse': {
+      flags: 'q',
+      long: `abbrev-ref absolute-git-dir all branches git-common-dir git-dir git-path is-bare-repository
       is-inside-git-dir is-inside-work-tree is-shallow-repository path-format quiet remotes short show-cdup
       show-object-format show-prefix show-superproject-working-tree show-toplevel symbolic symbolic-full-name
       tags verify`,
-  },
-  shortlog: { ...logArguments, flags: `${logArguments.flags}en`, long: `${logOptions} email group numbered` },
-  show: logArguments,
-  'show-ref': { flags: 'dhqs', long: 'abbrev branches dereference hash head heads quiet tags verify' },
-  // `git stash -p list` stashes a file named list.
-  stash: { ...logArguments, first: /^(?:list|show)$/ },
-  status: {
-    flags: 'bsvz',
-    values: 'u',
-    long: `ahead-behind branch column find-renames ignore-submodules ignored long no-ahead-behind no-column no-renames
+    },
+    shortlog: {
+      ...logArguments,
+      flags: `${logArguments.flags}en`,
+      long: `${logOptions} email group numbered`,
+    },
+    show: logArguments,
+    'show-ref': { flags: 'dhqs', long: 'abbrev branches dereference hash head heads quiet tags verify' },
+    // `git stash -p list` stashes a file named list.
+    stash: { ...logArguments, first: /^(?:list|show)$/ },
+    status: {
+      flags: 'bsvz',
+      values: 'u',
+      long: `ahead-behind branch column find-renames ignore-submodules ignored long no-ahead-behind no-column no-renames
       null porcelain renames short show-stash untracked-files verbose`,
-  },
-  submodule: { long: 'cached quiet recursive', first: /^(?:status|summary)$/ },
-  'symbolic-ref': { flags: 'q', long: 'no-recurse quiet short', operands: atMostOne },
-  tag: { flags: 'n0123456789l', long: refFilters, operands: onlyLists },
-  var: { flags: 'l' },
-  'verify-commit': { flags: 'v', long: 'raw verbose' },
-  'verify-tag': { flags: 'v', long: 'format raw verbose' },
-  version: { long: 'build-options' },
-  whatchanged: logArguments,
-  worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
-}
+    },
+    submodule: { long: 'cached quiet recursive', first: /^(?:status|summary)$/ },
+    'symbolic-ref': { flags: 'q', long: 'no-recurse quiet short', operands: atMostOne },
+    tag: { flags: 'n0123456789l', long: refFilters, operands: onlyLists },
+    var: { flags: 'l' },
+    'verify-commit': { flags: 'v', long: 'raw verbose' },
+    'verify-tag': { flags: 'v', long: 'format raw verbose' },
+    version: { long: 'build-options' },
+    whatchanged: logArguments,
+    worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
+  })
 
 /** Other commands that are part of git, so that `-h` alone shows their usage and no alias has their name. */
-export const changingGitCommands: readonly string[] = namesOf(
-  `add am apply checkout cherry-pick clean clone commit fetch gc init merge mv pull push rebase reset restore revert rm
+export const changingGitCommands = (): readonly string[] =>
+  namesOf(
+    `add am apply checkout cherry-pick clean clone commit fetch gc init merge mv pull push rebase reset restore revert rm
    switch update-index update-ref`,
-)
+  )
 
 /** The commands of stint that only show something. None of their options writes. */
 export const readingStintCommands: ReadonlySet<string> = new Set([

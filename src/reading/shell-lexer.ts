@@ -39,10 +39,13 @@ function* tokens(line: string): Generator<Token> {
     return true
   }
   while (at < line.length) {
-    if (skip(blank) || skip(comment) || skip(redirection)) continue
-    if (skip(separator)) {
-      yield 'end of command'
-      continue
+    // Of all tokens, only a word begins with a letter: a pattern that is not tried is not compiled, either.
+    if (!isLowerCase(line.charAt(at))) {
+      if (skip(blank) || skip(comment) || skip(redirection)) continue
+      if (skip(separator)) {
+        yield 'end of command'
+        continue
+      }
     }
     const word = readWord(line, at)
     if (word === undefined) {
@@ -53,6 +56,8 @@ function* tokens(line: string): Generator<Token> {
     at = word.end
   }
 }
+
+const isLowerCase = (char: string): boolean => char >= 'a' && char <= 'z'
 
 /** Braces only in `stash@{0}`, where no shell expands them. */
 const plain = /(?:[\w%+,\-./:=~^]|@(?:\{\d+\})?)+/y

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readingGitCommands, readingPrograms } from '../../src/reading/reading-programs.ts'
+import { checkedPrograms, printingPrograms, readingGitCommands } from '../../src/reading/reading-programs.ts'
 import { seeded } from './random.ts'
 import { treeHash } from './tree-hash.ts'
 
@@ -187,8 +187,10 @@ const redirections = [
   ['2>&1', '>/dev/null', '2>/dev/null', '> /dev/null 2>&1', '&>/dev/null', '< a.txt', '<<< x', '<<E\nx\nE'],
 ].flat()
 const separators = [' | ', ' && ', ' || ', '; ', '\n', ' & ', ' |& ', ' ; ', '|']
-const programs = Object.keys(readingPrograms).filter((name) => name !== 'sleep' && name !== 'exit')
-const gitPrograms = [...Object.keys(readingGitCommands), 'add', 'commit', 'checkout'].map(
+const programs = [...printingPrograms(), ...Object.keys(checkedPrograms())].filter(
+  (name) => name !== 'sleep' && name !== 'exit',
+)
+const gitPrograms = [...Object.keys(readingGitCommands()), 'add', 'commit', 'checkout'].map(
   (name) => `git ${name}`,
 )
 

@@ -1,27 +1,39 @@
-import { type BigIntStats, lstatSync, opendirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import {
+  type BigIntStats,
+  existsSync,
+  lstatSync,
+  opendirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
-import { readMountinfo, unescapeMountPath } from './mounts.ts'
+import { escapeMountPath, readMountinfo, unescapeMountPath } from './mounts.ts'
 import { isWithin } from './paths.ts'
 
 // One directory can have several real paths: its file system may ignore case, or be mounted in two places.
 // All of them must lead to one claim.
 
-/** The canonical paths that this process has found, by device, inode and real path of the directory. */
-const knownDirectories = new Map<string, string>()
+/** The canonical paths that this process has found, by real path, each with the identity of its directory. */
+const knownDirectories = new Map<string, { found: string; identity?: string }>()
 
 /**
  * The one path, among all the real paths of a directory, that names it in claims. A process finds it once:
  * reading the mounts takes as long as acquiring a lease, and a claim must not change its name meanwhile.
  */
 export function canonicalDirectory(path: string): string {
-  const { dev, ino } = statOf(path) ?? {}
-  const identity = `${dev} ${ino} ${path}`
-  const known = knownDirectories.get(identity)
-  if (known !== undefined) return known
+  const known = knownDirectories.get(path)
+  if (known !== undefined) {
+    // The identity is read at the second look: a hook looks once, and would have Node compile a stat for it.
+    const { dev, ino } = statOf(path) ?? {}
+    const identity = `${dev} ${ino}`
+    known.identity ??= identity
+    if (known.identity === identity) return known.found
+  }
   const found = inFirstMount(spelledOnDisk(path))
-  knownDirectories.set(identity, found)
+  knownDirectories.set(path, { found })
   return found
 }
 
@@ -30,11 +42,17 @@ function spelledOnDisk(path: string): string {
   const parent = dirname(path)
   if (parent === path) return path
   const [above, name] = [spelledOnDisk(parent), basename(path)]
-  if (!isSameFile(join(above, name), join(above, otherCase(name)))) return join(above, name)
+  const spelled = childOf(above, name)
+  const other = childOf(above, otherCase(name))
+  if (!existsSync(other) || !isSameFile(spelled, other)) return spelled
   const folded = name.toLowerCase()
   const names = (ifPossible(() => readdirSync(above)) ?? []).filter((each) => each.toLowerCase() === folded)
-  return join(above, names.sort()[0] ?? name)
+  return childOf(above, names.sort()[0] ?? name)
 }
+
+/** Joins a real path and a name, which needs no `join` to be normalised. */
+const childOf = (directory: string, name: string): string =>
+  directory.endsWith(sep) ? `${directory}${name}` : `${directory}${sep}${name}`
 
 /**
  * The path of a directory in the mount that shows most of its file system, or the shortest of several such
@@ -42,8 +60,7 @@ function spelledOnDisk(path: string): string {
  */
 function inFirstMount(path: string): string {
   const table = readMountinfo()
-  // The usual case, without parsing the table: the file system is mounted once.
-  if (table.split(` ${deviceNumbers(path)} `).length === 2) return path
+  if (isMountedOnce(table, path)) return path
   const mounts = parseMounts(table)
   const own = mounts
     .filter(({ point }) => isWithin(path, point))
@@ -71,11 +88,16 @@ interface Mount {
   point: string
 }
 
-/** The device of a file as the table of mounts has it. On btrfs no line does: subvolumes have their own. */
-function deviceNumbers(path: string): string {
-  const dev = statOf(path)?.dev ?? 0n
-  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn)
-  return `${major}:${(dev & 0xffn) | ((dev >> 12n) & ~0xffn)}`
+/** Tells the usual case without parsing the table: no other mount shows the file system of a path. */
+function isMountedOnce(table: string, path: string): boolean {
+  for (let at = escapeMountPath(path); ; at = at.slice(0, at.lastIndexOf('/'))) {
+    const point = at || '/'
+    // The options of a mount, `rw` or `ro` first, follow its mount point.
+    const index = table.lastIndexOf(` ${point} r`)
+    if (index < 0 && at !== '') continue
+    const [, , device, , found] = table.slice(table.lastIndexOf('\n', index) + 1).split(' ', 5)
+    return found === point && table.split(` ${device} `).length === 2
+  }
 }
 
 /** The mounts, the last mounted first. */

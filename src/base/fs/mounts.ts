@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { ifPossible } from '../errors/if-possible.ts'
+import { readSystemFile } from '../process/platform.ts'
 
 /**
  * Lists the mount points at or below a directory: a recursive delete would go straight through a bind mount
@@ -53,5 +52,4 @@ export const unescapeMountPath = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
 /** The mounts of this process; empty where there is no /proc. */
-export const readMountinfo = (): string =>
-  ifPossible(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? ''
+export const readMountinfo = (): string => readSystemFile('/proc/self/mountinfo') ?? ''

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { ifPossible } from '../errors/if-possible.ts'
-import { geteuid } from './platform.ts'
+import { geteuid, readSystemFile } from './platform.ts'
 
 /** Where a process works, for people who look for it. A property is absent if it is not known. */
 export interface ProcessOrigin {
@@ -40,7 +39,7 @@ export const userName = (): string => ifPossible(() => userInfo().username) ?? `
 
 /** The controlling terminal of a process, such as `pts/3`; undefined if it has none or /proc is missing. */
 export function terminalOf(pid: number): string | undefined {
-  const stat = ifPossible(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? ''
+  const stat = readSystemFile(`/proc/${pid}/stat`) ?? ''
   // After the name in parentheses: state, parent, process group, session, terminal.
   const device = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4])
   return device > 0 ? terminalName(device) : undefined

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
 import { listIfReadable } from '../fs/exists.ts'
 import { ifPossible } from '../errors/if-possible.ts'
 
@@ -21,7 +21,7 @@ export interface ProcessStat {
 }
 
 /** Shared by all reads: readFileSync would allocate a buffer for each of thousands of processes. */
-const statBuffer = Buffer.allocUnsafe(4096)
+const sharedBuffer = Buffer.allocUnsafe(4096)
 
 /** Reads a process's stat; undefined if /proc does not show the process. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
@@ -29,7 +29,30 @@ export function readProcessStat(pid: number): ProcessStat | undefined {
     if (!isOurProc()) return undefined
     const fd = openSync(`/proc/${pid}/stat`, 'r')
     try {
-      return parseProcessStat(statBuffer.toString('latin1', 0, readSync(fd, statBuffer)))
+      return parseProcessStat(sharedBuffer.toString('latin1', 0, readSync(fd, sharedBuffer)))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The text of a file of the system's, such as those in /proc, which have no size; undefined if it cannot be
+ * read. The hook reads several: readFileSync would be one more function that Node compiles at its first use.
+ */
+export function readSystemFile(path: string): string | undefined {
+  try {
+    const fd = openSync(path, 'r')
+    try {
+      let bytes = sharedBuffer
+      for (let length = 0; ;) {
+        const size = readSync(fd, bytes, length, bytes.length - length, null)
+        if (size === 0) return bytes.toString('utf8', 0, length)
+        length += size
+        if (length === bytes.length) bytes = Buffer.concat([bytes], 2 * length)
+      }
     } finally {
       closeSync(fd)
     }
@@ -46,8 +69,10 @@ export const readAllProcessStats = (): ProcessStat[] =>
     .flatMap((pid) => readProcessStat(pid) ?? [])
 
 /** The variables a process was started with, each between NUL characters; empty if they cannot be read. */
-export const readEnvironment = (pid: number): string =>
-  ifPossible(() => `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`) ?? ''
+export function readEnvironment(pid: number): string {
+  const text = readSystemFile(`/proc/${pid}/environ`)
+  return text === undefined ? '' : `\0${text}`
+}
 
 let ourProc: boolean | undefined
 
@@ -78,12 +103,9 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
 
 /** The words of a process's command line; none if /proc does not show the process. */
 export function readCommandLine(pid: number): string[] {
-  try {
-    // Every word ends with a NUL.
-    return isOurProc() ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1) : []
-  } catch {
-    return []
-  }
+  const text = isOurProc() ? readSystemFile(`/proc/${pid}/cmdline`) : undefined
+  // Every word ends with a NUL.
+  return text?.split('\0').slice(0, -1) ?? []
 }
 
 /** A process, with the pid of its parent. */
@@ -127,8 +149,10 @@ export interface Machine {
 }
 
 /** Seconds since boot, including the time a machine was suspended; undefined without /proc. */
-export const uptimeSeconds = (): number | undefined =>
-  ifPossible(() => Number.parseFloat(readFileSync('/proc/uptime', 'latin1')))
+export function uptimeSeconds(): number | undefined {
+  const text = readSystemFile('/proc/uptime')
+  return text === undefined ? undefined : Number.parseFloat(text)
+}
 
 let machine: Machine | undefined
 
@@ -146,7 +170,7 @@ export function thisMachine(): Machine {
 /** The effective user id; 0 on Windows, which has none: `lstat` reports 0 for every file there. */
 export const geteuid = (): number => process.geteuid?.() ?? 0
 
-const readLine = (path: string): string => ifPossible(() => readFileSync(path, 'utf8').trim()) ?? ''
+const readLine = (path: string): string => readSystemFile(path)?.trim() ?? ''
 
 const namespaceOf = (kind: string): string =>
   ifPossible(() => readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '')) ?? ''

@@ -1,6 +1,6 @@
-import { readFileSync, readlinkSync, statSync } from 'node:fs'
+import { readlinkSync, statSync } from 'node:fs'
 import { ifPossible } from '../errors/if-possible.ts'
-import { readAllProcessStats, readEnvironment, uptimeSeconds } from './platform.ts'
+import { readAllProcessStats, readEnvironment, readSystemFile, uptimeSeconds } from './platform.ts'
 import type { RelatedProcess } from './process-tree.ts'
 
 /** All processes at one moment. Directories, users and environments are read when they are asked for. */
@@ -45,7 +45,7 @@ function tableByProc(): ProcessTable {
     directoryOf: (pid) => ifPossible(() => readlinkSync(`/proc/${pid}/cwd`)),
     userOf: (pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid,
     environmentOf: readEnvironment,
-    commandOf: (pid) => ifPossible(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '',
+    commandOf: (pid) => readSystemFile(`/proc/${pid}/cmdline`) ?? '',
   }
 }
 

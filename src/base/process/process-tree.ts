@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { ifPossible } from '../errors/if-possible.ts'
 import type { Identity } from './liveness.ts'
-import { type ProcessStat, readAllProcessStats, readEnvironment, readProcessStat } from './platform.ts'
+import {
+  type ProcessStat,
+  readAllProcessStats,
+  readEnvironment,
+  readProcessStat,
+  readSystemFile,
+} from './platform.ts'
 
 /** A process to signal: as long as its start time is unchanged, the pid has not been reused. */
 export type Found = Pick<ProcessStat, 'pid' | 'started'>
@@ -65,8 +69,7 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
 }
 
 /** The pid assigned last, the fifth field of loadavg; 0 if it cannot be read. */
-const lastPid = (): number =>
-  Number(ifPossible(() => readFileSync('/proc/loadavg', 'utf8'))?.split(' ')[4]) || 0
+const lastPid = (): number => Number(readSystemFile('/proc/loadavg')?.split(' ')[4]) || 0
 
 /** Signals a process unless its pid has been reused. */
 export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {

@@ -10,20 +10,20 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 
 /** The spellings of each unit, in any case except `M` alone, which could be minutes or months. */
-const unitOf: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ms: 'ms msec msecs millisecond milliseconds',
-    s: 's sec secs second seconds',
-    m: 'm min mins minute minutes',
-    h: 'h hr hrs hour hours',
-    d: 'd day days',
-    w: 'w week weeks',
-  }).flatMap(([unit, names]) => names.split(' ').map((name) => [name, unit] as const)),
-)
+const unitNames: Readonly<Record<string, string>> = {
+  ms: 'ms msec msecs millisecond milliseconds',
+  s: 's sec secs second seconds',
+  m: 'm min mins minute minutes',
+  h: 'h hr hrs hour hours',
+  d: 'd day days',
+  w: 'w week weeks',
+}
 
-const amount = String.raw`(\d+(?:\.\d+)?|\.\d+)`
-const bareNumber = new RegExp(`^${amount}$`)
-const part = new RegExp(String.raw`${amount}\s*([a-zA-Z]+)\s*`, 'y')
+const unitOf = (name: string): string | undefined =>
+  Object.keys(unitNames).find((unit) => unitNames[unit]?.split(' ').includes(name))
+
+const bareNumber = /^(?:\d+(?:\.\d+)?|\.\d+)$/
+const part = /(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]+)\s*/y
 
 /**
  * Parses a duration to milliseconds: `300ms`, `5m`, `1h30m`, `1h 30m`, `.5s`, `2 weeks`; a bare number is
@@ -36,7 +36,7 @@ export function parseDuration(text: string): number | undefined {
   part.lastIndex = 0
   while (part.lastIndex < trimmed.length) {
     const [, count, word = ''] = part.exec(trimmed) ?? []
-    const unit = word === 'M' ? undefined : unitOf.get(word.toLowerCase())
+    const unit = word === 'M' ? undefined : unitOf(word.toLowerCase())
     if (unit === undefined) return undefined
     total += Number(count) * (unitMs[unit] ?? Number.NaN)
   }

@@ -6,24 +6,28 @@ export const shellWord = (text: string): string =>
  * Makes a string from an untrusted source, such as a file name, safe to print: characters that a terminal
  * would obey or hide become `\u` escapes, and the string is cut off after `maxLength` characters.
  */
-export function visibleText(text: string, maxLength = 2000): string {
-  const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-  return short.replaceAll(unseen, escaped)
-}
+export const visibleText = (text: string, maxLength = 2000): string =>
+  text.length > maxLength ? `${visible(text.slice(0, maxLength))}…` : visible(text)
+
+const visible = (text: string): string => (plain.test(text) ? text : text.replaceAll(unseen(), escaped))
+
+const plain = /^[\x20-\x7e]*$/
 
 /** Like `visibleText` for a message of any length: its line ends and tabs stay. */
 export const visibleLines = (text: string): string =>
-  text.replaceAll(unseen, (char) => (char === '\n' || char === '\t' ? char : escaped(char)))
+  text.replaceAll(unseen(), (char) => (char === '\n' || char === '\t' ? char : escaped(char)))
 
 /**
  * Makes the rendered answer of a command safe to print, in case it quotes others: colours, line ends and tabs
  * stay, and any other control character is escaped, as is one that reverses text.
  */
 export const visibleAnswer = (text: string): string =>
-  text.replaceAll(inAnswer, (match: string, kept: string | undefined) => kept ?? escaped(match))
+  text.replaceAll(inAnswer(), (match: string, kept: string | undefined) => kept ?? escaped(match))
 
-// oxlint-disable-next-line no-control-regex -- a colour is an escape sequence
-const inAnswer = /(\u001b\[[\d;]*m|\r?\n|\t)|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+// A class of Unicode takes longer to build than a hook has for all of its text, so it is built at first use.
+const inAnswer = (): RegExp =>
+  // oxlint-disable-next-line no-control-regex -- a colour is an escape sequence
+  /(\u001b\[[\d;]*m|\r?\n|\t)|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /**
  * A value as JSON in one line, safe to print: `JSON.stringify` escapes only the control characters below
@@ -35,6 +39,6 @@ export const visibleJson = (value: unknown): string =>
     escaped,
   )
 
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+const unseen = (): RegExp => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 const escaped = (char: string): string => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`

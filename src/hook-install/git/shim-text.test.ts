@@ -22,8 +22,8 @@ const shells = [
 function makeUp(random: () => number): string[] {
   const oneOf = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? ''
   const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
-  const name = oneOf([...Object.keys(readingGitCommands), 'commit', 'clean', 'alias', ''])
-  const { flags = '', values = '', long = '' } = readingGitCommands[name] ?? {}
+  const name = oneOf([...Object.keys(readingGitCommands()), 'commit', 'clean', 'alias', ''])
+  const { flags = '', values = '', long = '' } = readingGitCommands()[name] ?? {}
   const letters = [...flags, ...values, ...values, ...'adefilmopuxzACDFMOX*é']
   const option = (): string =>
     oneOf([

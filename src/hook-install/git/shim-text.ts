@@ -44,7 +44,7 @@ export function commandInShim(text: string): HookCommand | undefined {
 }
 
 /** A pattern of the names that are part of git. */
-const ofGit = [...Object.keys(readingGitCommands), ...changingGitCommands].join(' | ')
+const ofGit = [...Object.keys(readingGitCommands()), ...changingGitCommands()].join(' | ')
 
 /** The same decision as `gitOnlyReads`, in shell: from the same table, without a process of its own. */
 export const onlyReadsFunction = (): string => `only_reads() {
@@ -69,7 +69,7 @@ export const onlyReadsFunction = (): string => `only_reads() {
     ;;
   esac
   case $name in
-${Object.entries(readingGitCommands)
+${Object.entries(readingGitCommands())
   .flatMap(([name, command]) =>
     isInShell(name, command) ? [`  ${shellWord(name)}) ${shellArguments(command)} ;;`] : [],
   )
