@@ -24,6 +24,8 @@ export const apart = {
   completion: 'src/cli/completion/completion.ts',
   demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',
+  mcp: 'src/cli/mcp/mcp.ts',
+  'mcp-server': 'src/cli/mcp/serve.ts',
   temp: 'src/cli/temp/temp.ts',
   'watch-budget': 'src/cli/run/watch-budget.ts',
   'hold-lease': 'src/cli/run/hold-lease.ts',

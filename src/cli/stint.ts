@@ -29,6 +29,10 @@ export const stintCommands: CommandGroup = {
       summary: 'show acts that sessions recorded: intent and outcome',
       load: async () => (await import('./audit/audit.ts')).audit,
     },
+    mcp: {
+      summary: 'let agents ask who works where, claim files and wait, by the Model Context Protocol',
+      load: async () => (await import('./mcp/mcp.ts')).mcp,
+    },
     status: {
       summary: 'show who holds what, what runs, and what to do about problems',
       load: async () => (await import('./status/status.ts')).statusCommand,

@@ -88,6 +88,8 @@ export interface CommandGroup {
   readonly summary?: string
   readonly examples?: readonly (readonly [command: string, what: string])[]
   readonly commands: Readonly<Record<string, CommandEntry>>
+  /** Runs when none of the commands is named. */
+  readonly defaultCommand?: CommandEntry
 }
 
 /**

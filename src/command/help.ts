@@ -27,7 +27,10 @@ export function groupHelp(group: CommandGroup, called = group.name, columns = us
   const rows = Object.entries(group.commands).map(([name, { summary = '' }]): HelpRow => [name, summary])
   return joinSections(columns, [
     group.summary,
-    { title: 'Usage', lines: [`${called} <command> [options]`] },
+    {
+      title: 'Usage',
+      lines: [...(group.defaultCommand ? [`${called} [options]`] : []), `${called} <command> [options]`],
+    },
     { title: 'Commands', lines: twoColumns(rows, columns - indent) },
     { title: 'Examples', lines: twoColumns(group.examples ?? [], columns - indent) },
     `Run \`${called} <command> --help\` for the options of a command.`,

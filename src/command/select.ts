@@ -29,6 +29,9 @@ export async function selectCommand(
     // Options before a command are read as if they followed it.
     const { common, rest } = takeCommonOptions(selected.argv)
     const [name, ...others] = rest
+    const isNamed = name !== undefined && (isHelp(name) || !name.startsWith('-'))
+    if (!isNamed && !help && target.defaultCommand !== undefined)
+      return { target: await loadEntry(target.defaultCommand), called, argv: selected.argv, help }
     if (name === undefined) return selected
     if (isHelp(name)) {
       const about = others.filter((word) => !word.startsWith('-'))

@@ -60,6 +60,8 @@ export interface Claim {
   unconfirmed?: true
   /** The sessions that this one works for, its parent first: see `party.ts`. */
   ancestors?: string[]
+  /** It counts as its parent in every comparison. */
+  as_parent?: true
   /** Where the session works, for the people who meet its claim. */
   origin?: ClaimOrigin
   /** When the claim began, in clock ticks since boot, as in the start times of processes. */
@@ -308,6 +310,7 @@ function parseClaim(value: unknown): Claim | undefined {
   if (value.unconfirmed === true) claim.unconfirmed = true
   const ancestors = listOf(value.ancestors, (id) => (isString(id) ? id : undefined))
   if (ancestors.length > 0) claim.ancestors = ancestors
+  if (value.as_parent === true) claim.as_parent = true
   const origin = parseOrigin(value.origin)
   if (origin !== undefined) claim.origin = origin
   if (isNumber(value.ticks)) claim.ticks = value.ticks

@@ -67,7 +67,7 @@ export {
   type WaiterEntry,
   type WaiterQueue,
 } from './register.ts'
-export { firstWords, forgetPrompt, keepPrompt, readPrompt } from './session-prompt.ts'
+export { firstWords, forgetPrompt, keepPrompt, promptedSessions, readPrompt } from './session-prompt.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { repositoryOf } from './repository.ts'
 export {

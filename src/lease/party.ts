@@ -9,13 +9,18 @@ import { type Claim, isSameProcess } from './claim-record.ts'
 export interface Kin {
   session_id: string
   ancestors?: readonly string[]
+  /** It counts as its parent in every comparison, as the MCP server of an agent does. */
+  as_parent?: true
 }
 
 /** Whether both are one party, or one works for the other. */
-export const areKin = (a: Kin, b: Kin): boolean =>
-  a.session_id === b.session_id ||
-  a.ancestors?.includes(b.session_id) === true ||
-  b.ancestors?.includes(a.session_id) === true
+export function areKin(a: Kin, b: Kin): boolean {
+  const [one, other] = [countsAs(a), countsAs(b)]
+  return one === other || a.ancestors?.includes(other) === true || b.ancestors?.includes(one) === true
+}
+
+const countsAs = ({ session_id, ancestors, as_parent }: Kin): string =>
+  (as_parent && ancestors?.[0]) || session_id
 
 /** Where a party comes from: the processes above its own, and the sessions that its variables name. */
 export interface Descent {
@@ -58,6 +63,8 @@ export interface PartyRequest {
   sessionId?: string
   /** The session of a subagent, whose process is that of its session. */
   parent?: string
+  /** The party counts as its parent in every comparison. */
+  asParent?: true
   /** Called only if the claims of others may matter. */
   descent?: () => Descent
 }

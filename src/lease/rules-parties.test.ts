@@ -53,6 +53,20 @@ test('a party gets what its parent holds, with a claim of its own; its sibling a
   expect(isGranted(three, asks('a'), at(1)) && isGranted(three, asks('b'), at(1))).toBe(true)
 })
 
+test('a party that counts as its parent is in the way of neither the parent nor its other children', () => {
+  const server = asks('c', { parent: 'a', asParent: true })
+  const first = granted(empty, server, at(0), 1)
+  expect(first.claims).toMatchObject([{ session_id: 'c', ancestors: ['a'], as_parent: true }])
+  const three = granted(granted(first, asks('a'), at(0), 2), asks('b'), at(0), 3)
+  expect(three.claims).toHaveLength(3)
+  expect(isGranted(three, server, at(1))).toBe(true)
+  expect(isGranted(first, asks('e'), at(0))).toBe(false)
+  // Without it, the two children of one session exclude each other.
+  expect(
+    isGranted(granted(empty, asks('b', { parent: 'a' }), at(0), 1), asks('c', { parent: 'a' }), at(0)),
+  ).toBe(false)
+})
+
 test('the end of a party releases only its own claim, and its child stays its child', () => {
   const three = ['a', 'b', 'd'].reduce((claims, session) => granted(claims, asks(session), at(0)), empty)
   const without = (session: string) => decideRelease(three, { sessionId: session }).next ?? empty

@@ -72,14 +72,15 @@ export function decideAcquire(
     paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
-  const known = { session_id: request.sessionId, ancestors: mine?.ancestors, ...wanted }
+  const as_parent = request.asParent ?? mine?.as_parent
+  const known = { session_id: request.sessionId, ancestors: mine?.ancestors, as_parent, ...wanted }
   const isBlocked = remaining.some((claim) => areInConflict(claim, known))
   const mayHaveParent = request.parent !== undefined || (mine === undefined ? others.length > 0 : isBlocked)
   // A claim keeps its ancestors while it stands, even if theirs have ended.
   const found = mayHaveParent ? findAncestors(record.claims, request) : undefined
   const ancestors =
     found === undefined ? mine?.ancestors : [...new Set([...(mine?.ancestors ?? []), ...found])]
-  const party = { session_id: request.sessionId, ancestors, ...wanted }
+  const party = { session_id: request.sessionId, ancestors, as_parent, ...wanted }
   const by = isBlocked ? remaining.find((claim) => areInConflict(claim, party)) : undefined
   if (by !== undefined) return refuse(record, by, observation)
 
@@ -105,6 +106,7 @@ export function decideAcquire(
     holders,
   }
   if (ancestors !== undefined) claim.ancestors = ancestors
+  if (as_parent) claim.as_parent = as_parent
   const origin = mine?.origin ?? request.origin?.()
   if (origin !== undefined) claim.origin = origin
   const policy = request.policy ?? mine?.policy

@@ -56,6 +56,24 @@ export function forgetPrompt(sessionId: string, env: NodeJS.ProcessEnv): void {
   ifPossible(() => unlinkSync(pathOf(sessionId, env)))
 }
 
+/** A session that has been given a prompt, and the process of its agent. */
+export interface PromptedSession {
+  sessionId: string
+  agent: Identity
+  words: string
+}
+
+/** The sessions of living agents on this machine, as far as their hooks keep prompts. */
+export function promptedSessions(env: NodeJS.ProcessEnv): PromptedSession[] {
+  const prompts = promptsIn(stintHome(env))
+  return (ifPossible(() => readdirSync(prompts)) ?? []).filter(isSessionId).flatMap((sessionId) => {
+    const { agent, words } = parseObject(readSmallFile(join(prompts, sessionId)) ?? '') ?? {}
+    const identity = parseIdentity(agent)
+    if (identity === undefined || !isString(words) || liveness(identity) === 'dead') return []
+    return [{ sessionId, agent: identity, words }]
+  })
+}
+
 /** Removes the prompts of dead agents, and what a killed hook has left. */
 export function sweepPrompts(home: string): void {
   const prompts = promptsIn(home)

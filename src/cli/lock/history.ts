@@ -62,6 +62,12 @@ const renderActivity = (activity: ClaimActivity, detailColumns: number): string[
   cell(detailsOf(activity), Math.max(minDetailColumns, detailColumns)),
 ]
 
+/** An activity in one line, for a reader without a terminal. */
+export const activityLine = (activity: ClaimActivity): string =>
+  visibleText(
+    `${formatTime(activity.at)} ${activity.session_id} ${eventNames[activity.kind]} ${detailsOf(activity)}`,
+  )
+
 const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
   grant: 'granted',
   wait: 'waits',

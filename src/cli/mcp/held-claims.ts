@@ -1,0 +1,89 @@
+import { ownIdentity } from '../../base/process/liveness.ts'
+import { readOrigin } from '../../base/process/origin.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import {
+  type AcquireRequest,
+  type Claim,
+  type ClaimMode,
+  defaultTtlMs,
+  readDescent,
+  type ReleaseAnswer,
+  type WorkspaceClaims,
+} from '../../lease/index.ts'
+import type { McpParty } from './agent-session.ts'
+
+export interface ClaimWish {
+  party: McpParty
+  paths: readonly string[]
+  mode: ClaimMode
+  purpose?: string
+}
+
+/** How a server asks for a claim. It counts as its agent, so the two are never in each other's way. */
+export const requestFor = ({ party, paths, mode, purpose }: ClaimWish): AcquireRequest => ({
+  sessionId: party.sessionId,
+  parent: party.parent,
+  ...(party.parent !== undefined && { asParent: true }),
+  holder: ownIdentity(),
+  paths,
+  mode,
+  ttlMs: defaultTtlMs,
+  purpose: purpose && registerEnvironmentSecrets().gate.text(purpose),
+  descent: () => readDescent(process.pid),
+  origin: () => readOrigin(process.pid),
+})
+
+/** The claims that a server holds: each is refreshed until it is released, and all end with the server. */
+export class HeldClaims {
+  readonly #held = new Map<string, { claims: WorkspaceClaims; sessionId: string }>()
+  #timer: NodeJS.Timeout | undefined
+
+  async acquire(
+    claims: WorkspaceClaims,
+    wish: ClaimWish,
+    options: { waitMs?: number; signal?: AbortSignal },
+  ): Promise<Claim> {
+    const { sessionId } = wish.party
+    const { answer } = await claims.acquire(requestFor(wish), options)
+    this.#held.set(`${claims.key} ${sessionId}`, { claims, sessionId })
+    this.#timer ??= setInterval(() => void this.#refresh(), defaultTtlMs / 3).unref()
+    if (options.signal?.aborted) {
+      // The client does not learn of a claim that it has stopped waiting for.
+      await this.release(claims, sessionId)
+      throw options.signal.reason as Error
+    }
+    return answer.claim
+  }
+
+  /** Gives up the session's claim, or these paths of it. */
+  async release(
+    claims: WorkspaceClaims,
+    sessionId: string,
+    paths?: readonly string[],
+  ): Promise<ReleaseAnswer> {
+    const answer = await claims.release({ sessionId, paths })
+    if (answer.claim === undefined) this.#held.delete(`${claims.key} ${sessionId}`)
+    return answer
+  }
+
+  /** Ends all claims of this process. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    const holders = [ownIdentity()]
+    const held = [...this.#held.values()]
+    this.#held.clear()
+    await Promise.allSettled(held.map(({ claims, sessionId }) => claims.release({ sessionId, holders })))
+  }
+
+  async #refresh(): Promise<void> {
+    for (const [key, { claims, sessionId }] of this.#held) {
+      try {
+        const { answer } = await claims.refresh({ sessionId })
+        // Another process has broken or taken over the claim: the model learns it from `who`.
+        if (answer.claim === undefined) this.#held.delete(key)
+      } catch {
+        // The next refresh may succeed; a claim lasts for three of them.
+      }
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { expect, test } from 'vitest'
+import { hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
+import { stintBin, until } from '../../../test/support/world.ts'
+
+type Era = '2025' | '2026'
+
+/** A world whose agent, this process, starts servers as MCP clients do. */
+class McpWorld extends HookWorld {
+  readonly #clients: { client: Client; transport: StdioClientTransport }[] = []
+
+  /** Starts a server, and returns a function that calls its tools. */
+  async connect({ era = '2026', env = {} }: { era?: Era; env?: NodeJS.ProcessEnv } = {}) {
+    const negotiation = { versionNegotiation: { mode: { pin: '2026-07-28' } } }
+    const client = new Client({ name: 'test', version: '1' }, era === '2026' ? negotiation : {})
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [stintBin, 'mcp'],
+      cwd: this.workspace,
+      env: { ...this.env, ...env } as Record<string, string>,
+    })
+    await client.connect(transport)
+    this.#clients.push({ client, transport })
+    const call = async (name: string, args: object = {}, options: object = {}) => {
+      const result = await client.callTool({ name, arguments: { ...args } }, options)
+      const [content] = result.content as { text: string }[]
+      return {
+        data: result.structuredContent ?? {},
+        text: content?.text ?? '',
+        isError: result.isError === true,
+      }
+    }
+    return { client, call, pid: transport.pid ?? 0 }
+  }
+
+  /** The user enters a prompt, which makes the session known. */
+  async prompt(session: string, prompt: string): Promise<void> {
+    const event = hookEvent('claude', 'prompt', { cwd: this.workspace, session })
+    await this.hook('claude', 'prompt', { input: JSON.stringify({ ...event, prompt }) })
+  }
+
+  get holders(): string[] {
+    return this.claims.map(({ session_id }) => session_id).sort()
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map(({ client }) => client.close()))
+    await super[Symbol.asyncDispose]()
+  }
+}
+
+test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a workspace', async (era) => {
+  await using world = new McpWorld()
+  const { client, call } = await world.connect({ era })
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name).sort()).toEqual([
+    'claim',
+    'history',
+    'release',
+    'wait_until_free',
+    'who',
+  ])
+  expect(tools.every(({ outputSchema, annotations }) => outputSchema && annotations)).toBe(true)
+  expect(await call('who')).toMatchObject({ text: expect.stringContaining('is free') })
+  const granted = await call('claim', { purpose: 'new routes', paths: ['src'] })
+  expect(granted.data).toMatchObject({ granted: true, workspace: world.workspace, paths: ['src'] })
+  expect((await call('who')).data).toMatchObject({
+    workspaces: [{ claims: [{ paths: ['src'], purpose: 'new routes', standing: 'fresh' }] }],
+  })
+  expect((await call('release')).data).toMatchObject({ released: true })
+  expect((await call('release')).data).toMatchObject({ released: false })
+  expect(world.claims).toEqual([])
+  expect((await call('history')).text).toMatch(/granted src, new routes\n.* released after/)
+})
+
+test('granted means granted: of two servers, one gets the files, and the other learns who has them', async () => {
+  await using world = new McpWorld()
+  const [first, second] = [await world.connect(), await world.connect()]
+  expect((await first.call('claim', { purpose: 'tidy up' })).data).toMatchObject({ granted: true })
+  const refused = await second.call('claim', { paths: ['src/a.ts'] })
+  expect(refused.data).toMatchObject({ granted: false, reason: expect.stringContaining('tidy up') })
+  expect(refused.isError).toBe(false)
+  expect((await second.call('wait_until_free', { timeout_seconds: 0 })).data).toMatchObject({ free: false })
+  const waiting = second.call('claim', { paths: ['src/a.ts'], wait_seconds: 60 })
+  await until('it waits', async () => (await world.lock(['status'])).stdout.includes('waited_ms'))
+  await first.call('release')
+  expect((await waiting).data).toMatchObject({ granted: true, paths: ['src/a.ts'] })
+  expect((await first.call('claim', { paths: ['docs'], shared: true })).data).toMatchObject({ granted: true })
+})
+
+test('a server counts as its agent: neither the agent nor its subagents are in its way', async () => {
+  await using world = new McpWorld()
+  await world.prompt('session-a', 'new routes')
+  const { call } = await world.connect()
+  expect((await call('claim')).data).toMatchObject({ granted: true, session_id: 'session-a.mcp' })
+  expect((await world.hook('claude', 'edit')).allowed).toBe(true)
+  const choices = { subagents: 'apart' as const }
+  const event = { ...hookEvent('claude', 'edit', { cwd: world.workspace, call: 'c2' }), agent_id: 'sub' }
+  expect((await world.hook('claude', 'edit', { input: JSON.stringify(event), choices })).allowed).toBe(true)
+  expect((await world.hook('codex', 'pre', { session: 'other' })).allowed).toBe(false)
+  // The end of the turn releases what the hooks took; the claim of the server stays until it is released.
+  await world.hook('claude', 'post', { call: 'call-1' })
+  await world.hook('claude', 'stop')
+  expect(world.holders).toContain('session-a.mcp')
+  expect((await world.hook('codex', 'pre', { session: 'other' })).allowed).toBe(false)
+  await call('release')
+  expect(world.holders).not.toContain('session-a.mcp')
+})
+
+test('an agent with several sessions is asked for its own, by the words of their prompts', async () => {
+  await using world = new McpWorld()
+  await world.prompt('session-a', 'new routes')
+  await world.prompt('session-b', 'tidy up')
+  const { call } = await world.connect()
+  const asked = await call('claim')
+  expect(asked).toMatchObject({ isError: true, text: expect.stringContaining('session-b ("tidy up")') })
+  expect((await call('claim', { session: 'session-c' })).isError).toBe(true)
+  expect(world.claims).toEqual([])
+  const granted = await call('claim', { session: 'session-b' })
+  expect(granted.data).toMatchObject({ granted: true, session_id: 'session-b.mcp' })
+  const named = await world.connect({ env: { CLAUDE_CODE_SESSION_ID: 'session-a' } })
+  expect((await named.call('claim')).data).toMatchObject({ granted: false })
+})
+
+test('a wait tells for whom it waits; cancelled, it ends at once and leaves no claim and no waiter', async () => {
+  await using world = new McpWorld()
+  const [first, second] = [await world.connect(), await world.connect()]
+  await first.call('claim')
+  const abort = new AbortController()
+  const told: string[] = []
+  const onprogress = ({ message = '' }: { message?: string }): unknown => told.push(message)
+  const waiting = second.call('claim', { wait_seconds: 600 }, { signal: abort.signal, onprogress })
+  await until('it tells its progress', () => told.length > 0)
+  expect(told[0]).toBe(`waiting for ${world.holders[0]}`)
+  abort.abort(new Error('enough'))
+  await expect(waiting).rejects.toThrow('enough')
+  await until('it waits no more', async () => !(await world.lock(['status'])).stdout.includes('waited_ms'))
+  await first.call('release')
+  expect((await second.call('wait_until_free')).data).toMatchObject({ free: true })
+  expect(world.claims).toEqual([])
+})
+
+test('bad arguments are answered with what to do, and change nothing', async () => {
+  await using world = new McpWorld()
+  const { call } = await world.connect()
+  const bad = [
+    { workspace: join(world.tmp, 'none') },
+    { paths: ['../..'] },
+    { workspace: '.', resource: 'deploy' },
+    { resource: '' },
+    { paths: 'src' },
+    { wait_seconds: -1 },
+  ]
+  for (const args of bad) {
+    const { isError, text } = await call('claim', args)
+    expect([args, isError, text]).toEqual([args, true, expect.stringMatching(/\w/)])
+    expect(text).not.toMatch(/\n\s+at /)
+  }
+  expect(world.claims).toEqual([])
+  expect((await call('who')).isError).toBe(false)
+})
+
+test('a server whose client disappears, or sends garbage, ends, and its claims end with it', async () => {
+  await using world = new McpWorld()
+  const server = world.start(process.execPath, [stintBin, 'mcp'], { cwd: world.workspace, stdio: 'pipe' })
+  const send = (message: object | string): unknown =>
+    server.child.stdin?.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+  const clientInfo = { name: 'raw', version: '1' }
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  send('garbage {')
+  send('')
+  send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello })
+  await until('the server answers', () => server.output().stdout.includes('"id":1'))
+  send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  send('[[[')
+  send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'claim', arguments: {} } })
+  await until('the server claims', () => world.claims.length === 1)
+  server.child.stdin?.end()
+  const { code, stdout, stderr } = await server.finished
+  expect([code, stderr]).toEqual([0, ''])
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .every((line) => JSON.parse(line).jsonrpc === '2.0'),
+  ).toBe(true)
+  expect(world.claims).toEqual([])
+})
+
+test('the claims of a killed server are free', async () => {
+  await using world = new McpWorld()
+  const { call, pid } = await world.connect()
+  await call('claim')
+  process.kill(pid, 'SIGKILL')
+  const other = await world.connect()
+  expect((await other.call('claim', { wait_seconds: 60 })).data).toMatchObject({ granted: true })
+})

@@ -1,0 +1,90 @@
+import { McpServer } from '@modelcontextprotocol/server'
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
+import type { Register } from '../../lease/index.ts'
+import { version } from '../stint.ts'
+import { openRegister, storeOption } from '../store.ts'
+import { claimTools } from './claim-tools.ts'
+import { HeldClaims } from './held-claims.ts'
+import { readingTools } from './reading-tools.ts'
+import type { Tool } from './tool.ts'
+
+export const mcpServeCommand = defineBareCommand({
+  name: 'mcp',
+  summary:
+    'A Model Context Protocol server on stdin and stdout: agents see who works where, claim files and wait for each other.',
+  options: storeOption,
+  stream: true,
+  envelope: 'on-request',
+  examples: [['stint mcp', 'what an MCP client starts; it ends with its client']],
+  async run({ signal, warn }, { options }) {
+    const register = await openRegister(options.store, warn)
+    const held = new HeldClaims()
+    const transport = new StdioServerTransport()
+    const closed = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve())
+      process.stdin.once('close', resolve).once('end', resolve)
+      process.stdout.once('error', () => resolve())
+    })
+    const handle = serveStdio(() => createServer(register, held), { transport })
+    await closed
+    await handle.close()
+    await held.close()
+  },
+})
+
+const instructions =
+  'stint keeps sessions that share a workspace from editing the same files. Call who before a large change, ' +
+  'claim what you are going to edit if others work here, and release it when you are done.'
+
+/** A server with all tools; one is made for each connection. */
+export function createServer(register: Register, held: HeldClaims): McpServer {
+  const server = new McpServer({ name: 'stint', version }, { capabilities: { tools: {} }, instructions })
+  for (const tool of [...readingTools, ...claimTools]) addTool(server, tool, register, held)
+  return server
+}
+
+function addTool(server: McpServer, tool: Tool, register: Register, held: HeldClaims): void {
+  const { name, title, description, input, output, isReading } = tool
+  server.registerTool(
+    name,
+    {
+      title,
+      description,
+      inputSchema: input,
+      outputSchema: output,
+      annotations: {
+        title,
+        readOnlyHint: isReading,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: false,
+      },
+    },
+    async (args, { mcpReq }) => {
+      const { _meta: meta } = mcpReq
+      const token = meta?.progressToken
+      let steps = 0
+      const progress = (message: string): void => {
+        if (token === undefined) return
+        const params = { progressToken: token, progress: ++steps, message }
+        // The client may be gone; then the call is aborted.
+        mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+      }
+      try {
+        const context = { register, held, signal: mcpReq.signal, progress }
+        const { data, text } = await tool.call(args as never, context)
+        return { content: [{ type: 'text', text }], structuredContent: data }
+      } catch (error) {
+        return { content: [{ type: 'text', text: explain(error) }], isError: true }
+      }
+    },
+  )
+}
+
+/** The message of an error for a model: what went wrong, and what to do. */
+const explain = (error: unknown): string =>
+  error instanceof StintError
+    ? `${error.code}: ${error.message}. ${error.hint}`
+    : `UNEXPECTED: ${errorMessage(error)}`
