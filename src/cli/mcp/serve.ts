@@ -8,7 +8,7 @@ import { openRegister, storeOption } from '../store.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
-import type { Tool } from './tool.ts'
+import type { McpTool } from './tool.ts'
 
 export const mcpServeCommand = defineBareCommand({
   name: 'mcp',
@@ -45,7 +45,7 @@ export function createServer(register: Register, held: HeldClaims): McpServer {
   return server
 }
 
-function addTool(server: McpServer, tool: Tool, register: Register, held: HeldClaims): void {
+function addTool(server: McpServer, tool: McpTool, register: Register, held: HeldClaims): void {
   const { name, title, description, input, output, isReading } = tool
   server.registerTool(
     name,

@@ -15,7 +15,7 @@ export interface ToolContext {
 }
 
 /** A tool of the server. A model reads its name, description and schemas, and has nothing else to go by. */
-export interface Tool {
+export interface McpTool {
   name: string
   title: string
   description: string
@@ -28,12 +28,12 @@ export interface Tool {
 
 /** Declares a tool, whose arguments and data have the types of its schemas. */
 export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
-  tool: Omit<Tool, 'input' | 'output' | 'call'> & {
+  tool: Omit<McpTool, 'input' | 'output' | 'call'> & {
     input: Input
     output: Output
     call(args: z.infer<Input>, context: ToolContext): Promise<{ data: z.infer<Output>; text: string }>
   },
-): Tool => tool
+): McpTool => tool
 
 /** What a claim is about, in the arguments of tools. */
 export const targetInput = {
