@@ -1,3 +1,5 @@
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { stintHome } from '../base/fs/home.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
@@ -14,6 +16,7 @@ import {
   readDescent,
   readPrompt,
   type Register,
+  takeNotes,
   wholeWorkspace,
   WorkspaceClaims,
 } from '../lease/index.ts'
@@ -43,7 +46,15 @@ import {
   isOfSession,
   startSession,
 } from './session-events.ts'
-import { callRefusal, handOverText, intrusionText, lateCallText, pass, type Verdict } from './verdict.ts'
+import {
+  callRefusal,
+  handOverText,
+  intrusionText,
+  lateCallText,
+  notesText,
+  pass,
+  type Verdict,
+} from './verdict.ts'
 
 /** The process and environment in which an event happens. */
 export interface HookContext {
@@ -143,6 +154,8 @@ interface PreparedCall {
   claims: WorkspaceClaims
   claimant: Claimant
   decide: Decide<CallAnswer>
+  /** The environment of the agent, which names the home. */
+  env: NodeJS.ProcessEnv
 }
 
 /** Undefined if the call changes no file. */
@@ -161,13 +174,14 @@ function prepareCall(
     claims: WorkspaceClaims.open(context.register, { workspace }),
     claimant: actorOf(request),
     decide: (record, observation, fence) => beginCall(record, request, observation, fence),
+    env: context.env,
   }
 }
 
 /** The verdict on a call whose claim was granted or refused, after a wait of `waitedMs` milliseconds. */
 function judgeCall(
   event: HookEvent,
-  { workspace, claims, claimant }: PreparedCall,
+  { workspace, claims, claimant, env }: PreparedCall,
   decided: Decided<CallAnswer>,
   choices: EventChoices,
   waitedMs = 0,
@@ -182,8 +196,17 @@ function judgeCall(
   // The history is read only for a new grant, and only if the host can tell the model.
   if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
     return pass
-  const ended = claims.activity.endedBeforeSync(answer.claim, before)
-  return ended.length === 0 ? pass : { block: false, context: handOverText(ended, observation) }
+  const { claim } = answer
+  const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
+  if (before === undefined || had?.fence === claim.fence) return pass
+  const ended = claims.activity.endedBeforeSync(claim, before)
+  const notes = ifPossible(() =>
+    takeNotes(stintHome(env), claims.key, claim.session_id, observation.now.wall),
+  )
+  const text = [handOverText(ended, observation), notesText(notes ?? [], observation)]
+    .filter(Boolean)
+    .join(' ')
+  return text === '' ? pass : { block: false, context: text }
 }
 
 function callRequest(

@@ -46,6 +46,7 @@ export {
   type Workspace,
 } from './lease-target.ts'
 export { activityText, blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
+export { addNote, listNotes, maxNoteLength, type Note, noteKeptMs, noteText, takeNotes } from './notes.ts'
 export {
   forgetPasses,
   isPassOld,

@@ -10,6 +10,7 @@ import { countableTime, generationAt, parseClaimsRecord } from './claim-record.t
 import { isInForce } from './claim-status.ts'
 import { homeRegister, stagedPrefix } from './file-register.ts'
 import { isWorkspaceKey } from './lease-target.ts'
+import { sweepNotes } from './notes.ts'
 import { sweepPasses } from './pass.ts'
 import { type Register, runSync, type Steps } from './register.ts'
 import { sweepPrompts } from './session-prompt.ts'
@@ -79,6 +80,7 @@ export function sweepLocks(options: LockSweepOptions = {}): { path: string; remo
   const locks = join(home, 'locks')
   const names = withHomeErrors(home, 'list the locks', () => listOwn([home, locks]))
   if (!options.dryRun) sweepPrompts(home)
+  if (!options.dryRun) sweepNotes(home, Date.now())
   if (!options.dryRun) sweepPasses(join(home, 'passes'))
   return names.flatMap((name) => {
     const path = join(locks, name)

@@ -8,6 +8,7 @@ import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
+import { showNotes } from './show-notes.ts'
 import {
   assertTtl,
   describeTarget,
@@ -80,6 +81,7 @@ export const lockAcquireCommand = defineBareCommand({
       )
       throw signal.reason as Error
     }
+    showNotes(claims, sessionId, warn)
     const { fence, refreshed_at, ttl_ms } = answer.claim
     return {
       acquired: true,

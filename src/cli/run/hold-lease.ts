@@ -5,6 +5,7 @@ import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from '../lock/announce-wait.ts'
 import { openClaims } from '../lock/lock-options.ts'
+import { showNotes } from '../lock/show-notes.ts'
 
 export interface HoldOptions {
   path: readonly string[]
@@ -42,6 +43,7 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
   const lease = await announceWait(acquiring, context.quiet, () =>
     claims.findBlocker(requestFor(sessionId, claims.pathsOf(options.path))),
   )
+  showNotes(claims, sessionId, (message) => context.warn(message))
   // After a second Ctrl-C only synchronous hooks run.
   context.onRelease(
     register.performSync === undefined
