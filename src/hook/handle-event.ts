@@ -200,13 +200,11 @@ function judgeCall(
   const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
   if (before === undefined || had?.fence === claim.fence) return pass
   const ended = claims.activity.endedBeforeSync(claim, before)
-  const notes = ifPossible(() =>
-    takeNotes(stintHome(env), claims.key, claim.session_id, observation.now.wall),
-  )
-  const text = [handOverText(ended, observation), notesText(notes ?? [], observation)]
-    .filter(Boolean)
-    .join(' ')
-  return text === '' ? pass : { block: false, context: text }
+  const { wall } = observation.now
+  const notes = ifPossible(() => takeNotes(stintHome(env), claims.key, claim.session_id, wall)) ?? []
+  if (ended.length === 0 && notes.length === 0) return pass
+  const lines = [handOverText(ended, observation), notesText(notes, observation)]
+  return { block: false, context: lines.filter((line) => line !== '').join(' ') }
 }
 
 function callRequest(
