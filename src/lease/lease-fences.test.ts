@@ -5,6 +5,7 @@ import { World } from '../../test/support/world.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease } from './lease.ts'
 import { memoryRegister, type Register, runSync } from './register.ts'
+import { sweepKey } from './sweep-locks.ts'
 
 let world: World
 beforeEach(() => {
@@ -62,6 +63,19 @@ test('fences grow although a power cut has lost the first grants of a key, and a
   machine.reboot()
   fences.push(await machine.grant(), await machine.grant())
   machine.loseLocks()
+  fences.push(await machine.grant())
+  expect(fences).toEqual(ascending(fences))
+})
+
+test('fences grow although a sweep has removed an unused key, and the clock is set back after it', async () => {
+  const machine = new Machine()
+  const startedAt = machine.wall
+  const fences = [await machine.grant()]
+  machine.wall += 8 * 24 * 3_600_000
+  const { register } = machine
+  const [key = ''] = runSync(register, register.keys())
+  expect(runSync(register, sweepKey(register, key, {}))).toBe(true)
+  machine.wall = startedAt
   fences.push(await machine.grant())
   expect(fences).toEqual(ascending(fences))
 })

@@ -44,6 +44,16 @@ test("a root that is a symlink, a file or another user's is refused with exit 4,
   }
 })
 
+test('the advice about an unsafe root can be followed where only another user can remove it', async () => {
+  await using world = new World()
+  symlinkSync(world.tmp, world.root)
+  const { error } = (await world.stint(['run', '--json', '--', 'true'])).envelope()
+  expect(error?.suggestion).toMatch(/^Set STINT_TMP_ROOT to a directory that is yours/)
+  const own = join(world.tmp, 'own')
+  mkdirSync(own)
+  expect((await world.stint(['run', '--', 'true'], { env: { STINT_TMP_ROOT: own } })).code).toBe(0)
+})
+
 test('a trash that is a symlink is refused like the root', async () => {
   await using world = new World()
   const elsewhere = join(world.tmp, 'elsewhere')
