@@ -88,7 +88,7 @@ export function heldError(
     () =>
       new StintError(
         'LOCK_HELD',
-        `${claims.name} is held by ${session_id}${doing}${busy}${notes && ` (${notes})`}`,
+        `${visibleText(claims.name)} is held by ${visibleText(session_id)}${doing}${busy}${notes && ` (${notes})`}`,
         {
           retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
           detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
