@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { acquireLease, fileRegister } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { type Answer, type Ended, type FaultedCommand, FaultWorld } from './failed-calls.ts'
@@ -10,6 +11,9 @@ import { deadPid, plant } from './plant.ts'
 import { readIfThere } from './read-if-there.ts'
 import { SessionHolder } from './session-holder.ts'
 import { projectRoot } from './world.ts'
+
+const scratchRoot = `temp/stint-${process.geteuid?.()}`
+const deadRun = `req_${'0'.repeat(26)}`
 
 /**
  * A world whose home has sessions that are closed, held by this process, crashed, damaged and removed, a
@@ -50,7 +54,7 @@ export async function stockedWorld(): Promise<FaultWorld> {
     ['sessions', 'export', 'mine', '-o', 'WORLD/mine.tar'],
   ])
     await world.run({ title: 'stock', args }, world.template)
-  plant({ root: join(world.template, `temp/stint-${process.geteuid?.()}`) }, { pid: deadPid, started: 1 })
+  plant({ root: join(world.template, scratchRoot) }, { ...ownIdentity(), pid: deadPid }, {}, deadRun)
   return world
 }
 
@@ -360,8 +364,44 @@ export const faultedCommands: readonly FaultedCommand[] = [
           : [(workspaces as []).length, (sessions as { total: number }).total],
       )(ended).filter((fault) => !fault.startsWith('a false answer: "failed"')),
   },
-  { title: 'doctor', args: ['doctor', '--json'], every: 400, faults: reading(() => undefined) },
+  {
+    title: 'doctor',
+    args: ['doctor', '--json'],
+    uncounted: '/listing',
+    faults: reading(() => undefined),
+  },
+  {
+    title: 'doctor, with its trial of listings',
+    args: ['doctor', '--json'],
+    every: 400,
+    faults: reading(() => undefined),
+  },
   { title: 'temp list', args: ['temp', 'list', '--json'], faults: reading(() => undefined) },
+  { title: 'temp stats', args: ['temp', 'stats', '--json'], faults: reading(() => undefined) },
+  {
+    title: 'temp check',
+    args: ['temp', 'check', '--wait', '0s', '--json'],
+    clean: 'ORPHANS_FOUND',
+    faults: (ended) => (ended.answer.code === undefined ? ['a false answer: no orphan'] : []),
+  },
+  {
+    title: 'temp why',
+    args: ['temp', 'why', `PLACE/${scratchRoot}/${deadRun}/work`, '--json'],
+    faults: reading(({ request_id }) => request_id as unknown),
+  },
+  { title: 'temp watch', args: ['temp', 'watch', '--max-runtime', '1ms'], faults: reading(() => undefined) },
+  {
+    title: 'lock watch',
+    args: ['lock', 'watch', '--timeout', '300ms'],
+    clean: 'TIMEOUT',
+    faults: reading(() => undefined),
+  },
+  {
+    title: 'sessions tail --follow',
+    args: ['sessions', 'tail', 'mine', '--follow', '--timeout', '300ms'],
+    clean: 'TIMEOUT',
+    faults: reading(() => undefined),
+  },
   {
     ...hook('pre', 'pre'),
     faults: unlessLogged(({ after }) => after.claims.some((claim) => claim.endsWith('/free agent'))),
@@ -376,6 +416,18 @@ export const faultedCommands: readonly FaultedCommand[] = [
     ...hook('stop', 'stop'),
     prepare: async (place, world) => void (await world.run(hook('pre', 'pre'), place)),
     faults: unlessLogged(({ after }) => !after.claims.some((claim) => claim.endsWith('/free agent'))),
+  },
+  ...(['start', 'prompt', 'post', 'failure', 'end'] as const).map((moment) => ({
+    ...hook(moment, moment),
+    prepare: async (place: string, world: FaultWorld) => void (await world.run(hook('pre', 'pre'), place)),
+    faults: () => [],
+  })),
+  {
+    title: 'hook git, refused',
+    program: hookBin,
+    args: ['git', 'pre-commit'],
+    isHook: true,
+    faults: unlessLogged(({ answer }) => answer.result.code === 2),
   },
   { ...recordCall, faults: unlessLogged((ended) => queued(ended).length > 0) },
   {
@@ -399,6 +451,20 @@ export const faultedCommands: readonly FaultedCommand[] = [
       // The settings are written first: what fails after that is repeated by the next install.
       const isRight = isInstalled || (answer.code !== undefined && text === settings)
       return isRight ? [] : [`the settings are ${text}`]
+    },
+  },
+  {
+    title: 'hook uninstall',
+    args: ['hook', 'uninstall', 'claude', '--json'],
+    async prepare(place, world) {
+      mkdirSync(join(place, 'user/.claude'))
+      writeFileSync(settingsOf(place), settings)
+      await world.run({ title: 'install', args: ['hook', 'install', 'claude'] }, place)
+    },
+    faults({ answer, place }) {
+      const text = readIfThere(settingsOf(place))
+      const isRight = text === settings || (answer.code !== undefined && text.includes('stint-hook'))
+      return isRight && text.includes('"model"') ? [] : [`the settings are ${text}`]
     },
   },
   { title: 'hook status', args: ['hook', 'status', '--json'], faults: reading(() => undefined) },

@@ -62,6 +62,8 @@ export interface FaultedCommand {
   isHook?: boolean
   /** Only each n-th run is made of a command that makes thousands of calls. */
   every?: number
+  /** A part of the paths whose calls are not counted: their number differs from run to run. */
+  uncounted?: string
   /** What is wrong with the end of this command, besides what is wrong with the end of any. */
   faults: (ended: Ended) => string[]
 }
@@ -89,7 +91,7 @@ export class FaultWorld extends World {
 
   /** Runs a command; with `fault`, the call with that number gets that error of its kind. */
   async run(
-    { program = stintBin, args, input, isHook }: Omit<FaultedCommand, 'faults'>,
+    { program = stintBin, args, input, isHook, uncounted = '' }: Omit<FaultedCommand, 'faults'>,
     place: string,
     fault: Fault = { at: 0, error: 0 },
   ): Promise<{ answer: Answer; calls: CountedCall[] }> {
@@ -114,6 +116,7 @@ export class FaultWorld extends World {
         LD_PRELOAD: this.#library,
         FAULT_DIRECTORIES: ['home', 'user', 'temp'].map((name) => join(place, name)).join(':'),
         FAULT_FILES: partsOfStint.join(':'),
+        FAULT_EXCEPT: uncounted,
         FAULT_PROGRAM: realpathSync(process.execPath),
         FAULT_COUNT: count,
         FAULT_LOG: log,
@@ -258,6 +261,9 @@ async function faultsOfEnd(
   return [...faults, ...(await faultsLater(place))]
 }
 
+/** How many commands run at once: most of the time each of them waits for the disk. */
+const atOnce = 4
+
 /** The result of a search. */
 export interface FaultSearch {
   /** How many file calls the command makes if none fails. */
@@ -317,6 +323,6 @@ export async function failEachCall(
       await judge(place, answer, call, fault.error === 0)
     }
   }
-  await Promise.all([work(), work()])
+  await Promise.all(Array.from({ length: atOnce }, work))
   return search
 }

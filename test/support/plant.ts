@@ -7,8 +7,12 @@ import type { World } from './world.ts'
 export const deadPid = 0x7ffffff0
 
 /** Makes a scratch as a run would have left it, with the given owner; returns its path. */
-export function plant(world: Pick<World, 'root'>, identity: object | undefined, extra: object = {}): string {
-  const requestId = newRequestId()
+export function plant(
+  world: Pick<World, 'root'>,
+  identity: object | undefined,
+  extra: object = {},
+  requestId: string = newRequestId(),
+): string {
   const path = join(world.root, requestId)
   mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
   chmodSync(world.root, 0o700)

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stintCommands } from '../../src/cli/stint.ts'
+import { isGroup } from '../../src/command/select.ts'
+import { allCommands } from '../support/all-commands.ts'
 import { faultedCommands, stockedWorld } from '../support/failed-call-commands.ts'
 import { failEachCall, type FaultWorld } from '../support/failed-calls.ts'
 
@@ -13,6 +16,18 @@ beforeAll(async () => {
 afterAll(async () => {
   console.log(`${faultedCommands.length} commands, ${calls} calls, failed ${failed} times`)
   await world[Symbol.asyncDispose]()
+})
+
+/** They use a server, a home of their own, or none. `hook doctor` starts other programs and hooks. */
+const untried = ['postgres migrate', 'postgres purge', 'demo', 'completion', 'hook doctor']
+
+test('every command that touches the home is tried', async () => {
+  const commands = (await allCommands(stintCommands, 'stint'))
+    .filter(([, command]) => !isGroup(command))
+    .map(([called]) => called.replace('stint ', ''))
+  const isTried = (called: string): boolean =>
+    faultedCommands.some(({ args }) => `${args.join(' ')} `.startsWith(`${called} `))
+  expect(commands.filter((called) => !isTried(called)).toSorted()).toEqual(untried.toSorted())
 })
 
 for (const command of faultedCommands)
