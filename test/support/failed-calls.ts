@@ -273,14 +273,19 @@ export interface FaultSearch {
   faults: string[]
 }
 
-/**
- * Runs a command once for each of its file calls and each error of that call, with that one call failed. With
- * `every`, only each n-th of these runs is made.
- */
+/** How much of a search is made. */
+export interface SearchExtent {
+  /** Each call gets each of its errors, in a run of its own; otherwise one of them, in turn. */
+  allErrors?: boolean
+  /** Only each n-th of these runs is made. */
+  every?: number
+}
+
+/** Runs a command once for each of its file calls, with that one call failed. */
 export async function failEachCall(
   world: FaultWorld,
   command: FaultedCommand,
-  every = 1,
+  { allErrors = false, every = 1 }: SearchExtent = {},
 ): Promise<FaultSearch> {
   const origin = world.newPlace()
   await command.prepare?.(origin, world)
@@ -308,8 +313,10 @@ export async function failEachCall(
   await judge(first, clean)
   if (clean.code !== command.clean) search.faults.push(`${command.title}: ${clean.code} ${clean.message}`)
   const faults = calls
-    .flatMap(({ number, errors }) =>
-      Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
+    .flatMap(({ number, errors }): Fault[] =>
+      allErrors
+        ? Array.from({ length: errors }, (_, error) => ({ at: number, error }))
+        : [{ at: number, error: number % errors }],
     )
     .filter((_, i) => i % (every * (command.every ?? 1)) === 0)
   const work = async (): Promise<void> => {
@@ -319,7 +326,7 @@ export async function failEachCall(
       const call = calls.find(({ error }) => error !== undefined)
       // Processes that run side by side may make their calls in another order, and fewer of them.
       if (call !== undefined) search.failed += 1
-      // After one error of each call, the command is tried again.
+      // A second run for each error would take as long as all the others.
       await judge(place, answer, call, fault.error === 0)
     }
   }

@@ -25,6 +25,11 @@ export const tempCheckCommand = defineBareCommand({
   async run({ warn, say, signal }, { options }) {
     const entries = await waitForCleanup(options.wait ?? defaultWaitMs, signal)
     warnOfBudget(sumEntries(entries), readBudget(options), warn)
+    const unreadable = entries.filter(({ reason }) => reason === 'unreadable')
+    if (unreadable[0] !== undefined)
+      warn(
+        `${plural(unreadable.length, 'entry', 'entries')} cannot be judged: cannot read ${unreadable[0].path}`,
+      )
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
     const { bytes, files } = sumEntries(orphans)
     const data = { orphans, bytes, files, checked: entries.length }

@@ -1,4 +1,5 @@
 import { join, relative, resolve } from 'node:path'
+import { codedError } from '../../base/errors/stint-error.ts'
 import { exists, listIfReadable } from '../../base/fs/exists.ts'
 import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
@@ -30,6 +31,14 @@ export interface TracedPath {
 export async function tracePath(path: string, now: number): Promise<TracedPath | undefined> {
   const root = findRoot()
   if (root === undefined) return undefined
+  try {
+    return await traceIn(root, path, now)
+  } catch (error) {
+    throw codedError(error, `look at ${root.path}`)
+  }
+}
+
+async function traceIn(root: ScratchRoot, path: string, now: number): Promise<TracedPath | undefined> {
   // The root is listed by its real path.
   const target = realParentPath(resolve(path))
   const entries = await runInTurns(listEntries(root, now))
