@@ -5,7 +5,7 @@ import { allCommands } from '../support/all-commands.ts'
 import { faultedCommands, stockedWorld } from '../support/failed-call-commands.ts'
 import { failEachCall, type FaultWorld } from '../support/failed-calls.ts'
 
-/** Each call fails once, which takes 20 minutes of CPU time; with FAULTS=all, once with each of its errors. */
+/** Each call fails once, which takes 20 minutes of CPU time; with FAULTS=all, with each of its errors. */
 const allErrors = process.env.FAULTS === 'all'
 
 let world: FaultWorld

@@ -64,14 +64,16 @@ function exportToStdout(files: SessionFiles, id: string): void {
 function exportToFile(files: SessionFiles, id: string, path: string): Exported {
   const file = create(path)
   try {
-    const exported = files.export(id, (bytes) => writeAll(file, bytes))
-    fsyncSync(file)
-    return exported
+    try {
+      const exported = files.export(id, (bytes) => writeAll(file, bytes))
+      fsyncSync(file)
+      return exported
+    } finally {
+      closeSync(file)
+    }
   } catch (error) {
     unlinkSync(path)
     throw codedError(error, `write ${path}`)
-  } finally {
-    closeSync(file)
   }
 }
 
