@@ -346,7 +346,12 @@ export const faultedCommands: readonly FaultedCommand[] = [
   { title: 'audit show', args: ['audit', 'show', 'mine', '--json'], faults: reading() },
   { title: 'audit query', args: ['audit', 'query', 'mine', '--json'], faults: reading() },
   { title: 'audit verify', args: ['audit', 'verify', 'mine', '--json'], faults: reading() },
-  { title: 'sweep', args: ['sweep', '--json'], faults: reading(({ removed }) => (removed as []).length) },
+  {
+    title: 'sweep',
+    args: ['sweep', '--json'],
+    // A scratch whose owner cannot be read is kept, and reported.
+    faults: reading(({ removed, kept }) => (removed as []).length + (kept as []).length),
+  },
   {
     title: 'sweep --scope sessions',
     args: ['sweep', '--scope', 'sessions', '--json'],
