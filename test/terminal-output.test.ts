@@ -18,7 +18,7 @@ const hostile =
 const obeyed = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 // Without colours and progress bars, stint itself writes no escapes.
-const world = new SessionWorld({ NO_COLOR: '1', CI: '1', SHELL: '/bin/sh' })
+const world = new SessionWorld({ NO_COLOR: '1', CI: '1', SHELL: '/bin/sh', STINT_OUTPUT: '' })
 const workspace = join(world.tmp, `work-${hostile}`)
 const scratch = plant(world, { ...ownIdentity(), pid: deadPid }, { command: hostile, session_id: hostile })
 let holding: Holding

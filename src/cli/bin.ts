@@ -1,4 +1,4 @@
 import { runMain } from '../command/run-main.ts'
 import { stintCommands } from './stint.ts'
 
-void runMain(stintCommands)
+void runMain(stintCommands, { output: 'text' })

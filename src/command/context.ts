@@ -1,5 +1,6 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import type { Scratch } from '../scratch/index.ts'
+import type { Screen } from './stdio.ts'
 
 /** The context of a bare command, which has no scratch and starts no children. */
 export interface BareContext {
@@ -10,6 +11,8 @@ export interface BareContext {
   readonly deadline: number | undefined
   /** Whether the answer will be an envelope: then print nothing to stdout. */
   readonly json: boolean
+  /** The screen behind stdout, for strings that the handler prints itself. */
+  readonly screen: Screen
   /** Whether --quiet was given: then print nothing but errors, and no progress either. */
   readonly quiet: boolean
   /** Adds a line to the envelope's `warnings`, or prints it to stderr for a person. */

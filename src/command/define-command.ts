@@ -1,6 +1,7 @@
 import type { Keep } from '../scratch/index.ts'
 import type { BareContext, CommandContext } from './context.ts'
 import type { OptionTable, ParsedArgs } from './option.ts'
+import type { Screen } from './stdio.ts'
 
 /** Settings of a run that a command derives from its arguments, before anything is made. */
 export interface RunSettings {
@@ -24,8 +25,8 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   /** Command lines that --help shows, each with its effect. */
   examples?: readonly (readonly [command: string, what: string])[]
   /**
-   * When the answer is an envelope: `auto`, unless stdout is a terminal; `on-request`, only with --json, for
-   * commands that pass a stream on.
+   * When the answer is an envelope: `auto`, as `runMain` and `STINT_OUTPUT` say; `on-request`, only with --json,
+   * for commands that pass a stream on.
    */
   envelope?: 'auto' | 'on-request'
   /** What Ctrl-C does on a terminal: it ends the run, or the foreground `child` decides. */
@@ -38,7 +39,7 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   settings?(args: Args): RunSettings
   run(context: Given, args: Args): Data | Promise<Data>
   /** Returns the answer for a person, in place of the envelope. */
-  render?(data: Data): string
+  render?(data: Data, screen: Screen, args: Args): string
 }
 
 export interface TableCommand<Table extends OptionTable, Data, Given = CommandContext> extends CommandBase<
@@ -72,7 +73,7 @@ export interface Command extends Readonly<Omit<CommandBase<never, unknown, never
   readonly stopAtPositional?: boolean
   readonly bare?: boolean
   parse?(argv: string[]): unknown
-  render?(data: never): string
+  render?(data: never, screen: Screen, args: never): string
 }
 
 /** A command of a group: itself, or what loads it when it is called, so that others start faster. */

@@ -4,6 +4,7 @@ import type { Command } from './define-command.ts'
 import { type Interruptions, StopSignal } from './interruption.ts'
 import type { Invocation } from './invocation.ts'
 import { outcomeOf, type Reply } from './reply.ts'
+import { screenOf } from './stdio.ts'
 
 /** Runs a bare command, which has no scratch and no children to end. Returns its exit code. */
 export async function executeBare(
@@ -25,6 +26,9 @@ export async function executeBare(
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: invocation.stream ? invocation.json : reply.json,
+    get screen() {
+      return screenOf(1)
+    },
     quiet: reply.quiet,
     ...reply.printers,
   }
@@ -39,5 +43,5 @@ export async function executeBare(
     if (stop.wasRead) await Promise.race([handler, after(invocation.graceMs)])
     return reply.give({ error: first.error })
   }
-  return reply.give(first, 'error' in first ? undefined : command.render?.(first.data as never))
+  return reply.give(first, (data) => command.render?.(data as never, screenOf(1), invocation.args as never))
 }

@@ -6,6 +6,7 @@ import type { Command, RunSettings } from './define-command.ts'
 import { type Interruptions, StopSignal } from './interruption.ts'
 import { type Outcome, outcomeOf, type Reply } from './reply.ts'
 import { Run } from './run.ts'
+import { screenOf } from './stdio.ts'
 import type { Invocation } from './invocation.ts'
 import {
   dieOfInterrupt,
@@ -26,7 +27,8 @@ export async function execute(
   const isBehindChild = onTerminal && command.interrupt === 'child'
   if (reply.json && command.envelope !== 'on-request') reserveStdout()
 
-  const run = new Run({ command, settings, graceMs: invocation.graceMs, reply, onTerminal })
+  const { args, graceMs } = invocation
+  const run = new Run({ command, args, settings, graceMs, reply, onTerminal })
   const { scratch, children } = run
   // A handler may call process.exit itself. Prepended, because the scratch has an exit listener of its own,
   // and the children must be killed before their scratch is removed.
@@ -55,6 +57,9 @@ export async function execute(
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: reply.json,
+    get screen() {
+      return screenOf(1)
+    },
     quiet: reply.quiet,
     spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
     onCleanup: (hook) => run.onCleanup(hook),

@@ -1,20 +1,8 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Terminal } from '../../test/support/terminal.ts'
 import { World } from '../../test/support/world.ts'
 import { defineCommand } from './define-command.ts'
-import { commandHelp, twoColumns, wrap } from './help.ts'
-
-test('a string is broken between words, and loses none', () => {
-  const text = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }).map((words) => words.join(' '))
-  fc.assert(
-    fc.property(text, fc.integer({ min: 1, max: 60 }), (text, width) => {
-      const lines = wrap(text, width)
-      expect(lines.join(' ')).toBe(text)
-      for (const line of lines) expect(line.length <= width || !line.includes(' ')).toBe(true)
-    }),
-  )
-})
+import { commandHelp, twoColumns } from './help.ts'
 
 test('the right column is wrapped below itself, and starts on the next line if the left one is too wide', () => {
   const rows = [

@@ -1,13 +1,14 @@
 import { displayWidth } from '../base/text/display-width.ts'
+import { wrap } from '../base/text/wrap.ts'
 import type { Command, CommandGroup } from './define-command.ts'
-import { terminalColumns, usualColumns } from './stdio.ts'
+import { columnsOf, usualColumns } from './stdio.ts'
 import type { OptionSpec, OptionTable } from './option.ts'
 import { optionsOf } from './invocation.ts'
 import { isGroup } from './select.ts'
 
 /** The help of a command or a group, as wide as the terminal on stdout or stderr. */
-export async function helpFor(target: Command | CommandGroup, called: string, fd: 1 | 2): Promise<string> {
-  const columns = await terminalColumns(fd)
+export function helpFor(target: Command | CommandGroup, called: string, fd: 1 | 2): string {
+  const columns = columnsOf(fd) ?? usualColumns
   return isGroup(target) ? groupHelp(target, called, columns) : commandHelp(target, called, columns)
 }
 
@@ -68,24 +69,6 @@ function renderSection(section: Section, columns: number): string[] {
   if (typeof section === 'string') return [wrap(section, columns).join('\n')]
   if (section.lines.length === 0) return []
   return [[`${section.title}:`, ...section.lines.map((line) => ' '.repeat(indent) + line)].join('\n')]
-}
-
-/**
- * Breaks a string between words into lines of at most `columns` columns. A longer word stays whole. Lines
- * after the first are indented by `hanging` columns.
- */
-export function wrap(text: string, columns: number, hanging = 0): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (line === '' || displayWidth(longer) <= columns) line = longer
-    else {
-      lines.push(line)
-      line = ' '.repeat(hanging) + word
-    }
-  }
-  return [...lines, line]
 }
 
 const gap = 2

@@ -1,7 +1,9 @@
 import { systemClock } from '../base/process/clock.ts'
 import { writeOut } from '../base/process/write-output.ts'
 import { visibleAnswer, visibleJson, visibleLines } from '../base/text/escape.ts'
+import { wrapLines } from '../base/text/wrap.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { columnsOf } from './stdio.ts'
 import type { BareContext } from './context.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
@@ -94,15 +96,18 @@ export class Reply {
 
   /**
    * Prints an error, a warning or a note. These quote names and texts of others, such as the purpose of
-   * another session, which must not control the terminal.
+   * another session, which must not control the terminal. A terminal would break long lines within words.
    */
   #tell(text: string): void {
-    writeOut(2, `${this.name}: ${visibleLines(text)}\n`)
+    const line = `${this.name}: ${visibleLines(text)}`
+    writeOut(2, `${wrapLines(line, columnsOf(2) ?? Number.POSITIVE_INFINITY)}\n`)
   }
 
-  /** Prints the answer, once, and returns the exit code. `text` is the answer for a person. */
-  give(outcome: Outcome, text?: string): number {
+  /** Prints the answer, once, and returns the exit code. `render` makes the answer for a person. */
+  give(outcome: Outcome, render?: (data: unknown) => string | undefined): number {
     if (this.isGiven) return exitCodeOfOutcome(outcome)
+    const isForPerson = !this.json && !this.quiet && !('error' in outcome)
+    const text = isForPerson ? render?.(outcome.data) : undefined
     this.isGiven = true
     this.meta.duration_ms = this.#elapsedMs()
     const printed = this.json ? asWritable(outcome) : outcome
@@ -121,7 +126,7 @@ export class Reply {
   }
 
   #printText(outcome: Outcome, text: string | undefined): boolean {
-    if (!('error' in outcome)) return text === undefined || this.quiet || writeOut(1, answerText(text))
+    if (!('error' in outcome)) return text === undefined || writeOut(1, answerText(text))
     const { error } = outcome
     // The program that failed has said itself why.
     if (error.code === 'CHILD_FAILED') return true

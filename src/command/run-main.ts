@@ -15,6 +15,11 @@ import { isTerminal } from './stdio.ts'
 export interface RunMainOptions {
   /** The arguments; by default those of this process. */
   argv?: readonly string[]
+  /**
+   * When the answer is an envelope: `auto` (the default), with --json or if stdout is no terminal; `text`, only
+   * with --json. `STINT_OUTPUT`, which is `json` or `text`, overrides this.
+   */
+  output?: 'auto' | 'text'
 }
 
 /**
@@ -30,23 +35,26 @@ export async function runMain(target: Command | CommandGroup, options: RunMainOp
   const argv = options.argv ?? process.argv.slice(2)
   const reply = new Reply(target.name, newRequestId())
   reply.json = hasJsonFlag(argv)
-  process.exit(await main(target, argv, reply, interruptions))
+  process.exit(await main(target, { argv, output: options.output ?? 'auto' }, reply, interruptions))
 }
 
 async function main(
   target: Command | CommandGroup,
-  argv: readonly string[],
+  { argv, output }: Required<RunMainOptions>,
   reply: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   try {
+    const prefersJson = await isJsonPreferred(output)
+    const hasFlag = reply.json
+    reply.json ||= prefersJson
     if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
     const selected = await selectCommand(target, argv, (called) => (reply.name = called))
     const { target: command, called, argv: own, help } = selected
     if (help) return await printHelp(command, called)
     if (isGroup(command)) return await refuseGroup(command, called, reply)
-    const isJsonByDefault = command.envelope !== 'on-request' && !(await isTerminal(1))
-    reply.json ||= isJsonByDefault
+    const isJsonByDefault = prefersJson && command.envelope !== 'on-request'
+    reply.json = hasFlag || isJsonByDefault
     const invocation = explained(
       (error) => pointingToHelp(error, called),
       () => readInvocation(command, own),
@@ -81,7 +89,7 @@ function print(text: string): number {
 
 async function printHelp(target: Command | CommandGroup, called: string): Promise<number> {
   const { helpFor } = await import('./help.ts')
-  return print(await helpFor(target, called, 1))
+  return print(helpFor(target, called, 1))
 }
 
 /** Answers a group that was called without a command; a person is shown its commands as well. */
@@ -89,8 +97,18 @@ async function refuseGroup(group: CommandGroup, called: string, reply: Reply): P
   const exit = reply.give({ error: noCommand(group) })
   if (reply.json) return exit
   const { helpFor } = await import('./help.ts')
-  writeOut(2, `\n${await helpFor(group, called, 2)}`)
+  writeOut(2, `\n${helpFor(group, called, 2)}`)
   return exit
+}
+
+/** Is the answer an envelope also without --json? */
+async function isJsonPreferred(output: 'auto' | 'text'): Promise<boolean> {
+  const { STINT_OUTPUT: chosen = '' } = process.env
+  if (chosen !== '') {
+    if (chosen === 'json' || chosen === 'text') return chosen === 'json'
+    throw new StintError('ARG_ERROR', `STINT_OUTPUT is json or text, not ${JSON.stringify(chosen)}`)
+  }
+  return output === 'auto' && !(await isTerminal(1))
 }
 
 /** Looks for --json before anything is parsed, so that even an error in the arguments is answered in JSON. */

@@ -14,9 +14,12 @@ import { Children } from './children.ts'
 import type { Command, RunSettings } from './define-command.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Outcome, Reply } from './reply.ts'
+import { screenOf } from './stdio.ts'
 
 interface RunOptions {
   command: Command
+  /** The arguments of the command, as its parser returned them. */
+  args: unknown
   settings: RunSettings
   /** Milliseconds that children, the handler and each hook get to finish. */
   graceMs: number
@@ -174,12 +177,12 @@ export class Run {
   }
 
   #reply(outcome: Outcome, isRenderable = true): number {
-    const { command, reply } = this.#options
+    const { command, args, reply } = this.#options
     const { pidFile } = this.children
     if (pidFile !== undefined) reply.meta.session_pid_file = pidFile
     const answer = withCleanupCommand(outcome, this.scratch)
-    const text = isRenderable && !('error' in answer) ? command.render?.(answer.data as never) : undefined
-    return reply.give(answer, text)
+    if (!isRenderable) return reply.give(answer)
+    return reply.give(answer, (data) => command.render?.(data as never, screenOf(1), args as never))
   }
 
   #warnOfCleanup(message: string): void {

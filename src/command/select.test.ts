@@ -3,7 +3,7 @@ import { World } from '../../test/support/world.ts'
 
 let world: World
 beforeEach(() => {
-  world = new World()
+  world = new World({ STINT_OUTPUT: '' })
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -60,6 +60,6 @@ test('any other option before the command is refused with the place where it bel
 test('an unexpected argument is named once', async () => {
   const { stderr } = await world.stint(['demo', 'extra'])
   expect(stderr).toMatch(/^stint demo: unexpected argument "extra" \(ARG_ERROR\)\n/)
-  const { envelope } = await world.stint(['status', 'extra'])
+  const { envelope } = await world.stint(['status', 'extra', '--json'])
   expect(envelope().error).toMatchObject({ message: 'unexpected argument "extra"' })
 })

@@ -124,6 +124,7 @@ function environment(world: World): NodeJS.ProcessEnv {
     HOME: tmp,
     LC_ALL: 'C',
     PS1: '[$?] ready> ',
+    STINT_OUTPUT: undefined,
     ENV: undefined,
     LESS: undefined,
     LESSOPEN: undefined,

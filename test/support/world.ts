@@ -52,6 +52,8 @@ export class World implements AsyncDisposable {
       ...Object.fromEntries(inherited),
       STINT_TMP_ROOT: this.tmp,
       STINT_HOME: join(this.tmp, 'home'),
+      // Most tests read envelopes; `STINT_OUTPUT: ''` gives what people see.
+      STINT_OUTPUT: 'json',
       ...env,
     }
   }

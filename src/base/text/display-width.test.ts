@@ -25,6 +25,9 @@ test.each([
 test('a string is cut between characters, and never wider than asked', () => {
   expect(truncate('👩‍💻👩‍💻👩‍💻', 5)).toBe('👩‍💻👩‍💻…')
   expect(truncate('👩‍💻👩‍💻👩‍💻', 4)).toBe('👩‍💻…')
-  expect(truncate('👩‍💻👩‍💻👩‍💻', 4, 'end')).toBe('…👩‍💻')
+  expect(truncate('👩‍💻👩‍💻👩‍💻', 5, 'middle')).toBe('👩‍💻…👩‍💻')
+  expect(truncate('ses_01JB5Q', 7, 'middle')).toBe('ses…B5Q')
+  expect(truncate('日本語の題名', 8, 'middle')).toBe('日本…名')
+  expect(truncate('abc', 1, 'middle')).toBe('…')
   expect(truncate('👩‍💻👩‍💻👩‍💻', 6)).toBe('👩‍💻👩‍💻👩‍💻')
 })

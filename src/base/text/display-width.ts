@@ -6,18 +6,22 @@ export function displayWidth(text: string): number {
   return graphemesOf(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0)
 }
 
-/** Cuts a string that is wider than `columns`, with an ellipsis in place of what is missing. */
-export function truncate(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
+/** Cuts a string that is wider than `columns`, at its end or in its middle; an ellipsis shows where. */
+export function truncate(text: string, columns: number, where: 'end' | 'middle' = 'end'): string {
   if (displayWidth(text) <= columns) return text
-  const graphemes = keep === 'start' ? graphemesOf(text) : graphemesOf(text).toReversed()
-  const kept: string[] = []
-  let room = columns - 1
-  for (const grapheme of graphemes) {
-    room -= graphemeWidth(grapheme)
-    if (room < 0) break
-    kept.push(grapheme)
-  }
-  return keep === 'start' ? `${kept.join('')}…` : `…${kept.toReversed().join('')}`
+  const graphemes = graphemesOf(text)
+  const room = Math.max(0, columns - 1)
+  if (where === 'end') return `${takeColumns(graphemes, room)}…`
+  const tail = takeColumns(graphemes.toReversed(), Math.floor(room / 2), true)
+  return `${takeColumns(graphemes, room - displayWidth(tail))}…${tail}`
+}
+
+/** The first graphemes that fit into this many columns, in the order of the text. */
+function takeColumns(graphemes: readonly string[], columns: number, isReversed = false): string {
+  let room = columns
+  const end = graphemes.findIndex((grapheme) => (room -= graphemeWidth(grapheme)) < 0)
+  const taken = end < 0 ? graphemes : graphemes.slice(0, end)
+  return (isReversed ? taken.toReversed() : taken).join('')
 }
 
 /** Characters that join their neighbours: marks, joiners, conjoining Jamo, halves of flags, skin tones. */

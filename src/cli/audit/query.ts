@@ -2,7 +2,7 @@ import { auditDamage, type AuditRecord, type Pending } from '../../session/index
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatTime } from '../text/format.ts'
+import { formatTime, utcOption, type Zone } from '../text/format.ts'
 import { type NamedSession, openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 
@@ -21,6 +21,7 @@ export const queryCommand = defineBareCommand({
     key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
     failed: { type: 'boolean', help: 'only outcomes that failed' },
     limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
+    ...utcOption,
     ...storeOption,
   },
   positionals: 'ID',
@@ -50,20 +51,21 @@ export const queryCommand = defineBareCommand({
     })
     const data = { session_id: session.id, lines: newest.items, matching }
     if (damage === undefined) return data
-    say(renderLines(data.lines))
+    say(renderLines(data.lines, options))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
-  render: ({ lines }) => renderLines(lines),
+  render: ({ lines }, _, { options }) => renderLines(lines, options),
 })
 
-const renderLines = (lines: readonly AuditLine[]): string =>
-  lines.length === 0 ? 'no such lines' : lines.map(renderLine).join('\n')
+const renderLines = (lines: readonly AuditLine[], zone: Zone): string =>
+  lines.length === 0 ? 'no such lines' : lines.map((line) => renderLine(line, zone)).join('\n')
 
-function renderLine({ seq, at, type, action, subject, ok, error }: AuditLine): string {
+function renderLine(line: AuditLine, zone: Zone): string {
+  const { seq, at, type, action, subject, ok, error } = line
   const how =
     ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
   return visibleText(
-    `${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
+    `${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
   )
 }
 

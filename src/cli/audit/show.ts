@@ -2,7 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { plural, formatTime } from '../text/format.ts'
+import { formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 import { type AuditLine, NewestItems, readAuditLines } from './query.ts'
@@ -19,6 +19,7 @@ export const auditShowCommand = defineBareCommand({
       help: `how many of the newest (${defaultLimit}); unsettled ones are always shown`,
     },
     all: { type: 'boolean', help: 'all of them' },
+    ...utcOption,
     ...storeOption,
   },
   positionals: 'ID',
@@ -32,26 +33,27 @@ export const auditShowCommand = defineBareCommand({
     const damage = await readAuditLines(session, (record) => acts.take(record))
     const data = { session_id: session.id, acts: acts.acts, total: acts.total }
     if (damage === undefined) return data
-    say(renderActs(data.acts, data.total))
+    say(renderActs(data.acts, data.total, options))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
-  render: ({ acts, total }) => renderActs(acts, total),
+  render: ({ acts, total }, _, { options }) => renderActs(acts, total, options),
 })
 
-function renderActs(acts: readonly ShownAct[], total: number): string {
+function renderActs(acts: readonly ShownAct[], total: number, zone: Zone): string {
   if (total === 0) return 'nothing was recorded'
   const rest = total - acts.length
   return [
     ...(rest > 0 ? [`${plural(rest, 'older act')}: --all shows them`] : []),
-    ...acts.map(renderAct),
+    ...acts.map((act) => renderAct(act, zone)),
   ].join('\n')
 }
 
-function renderAct({ seq, at, action, subject, state, duration_ms, error }: ShownAct): string {
+function renderAct(act: ShownAct, zone: Zone): string {
+  const { seq, at, action, subject, state, duration_ms, error } = act
   const how = duration_ms === null ? state : `${state} in ${formatDuration(duration_ms)}`
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
-  return visibleText(`${seq ?? 'pending'}  ${formatTime(at)}  ${how}  ${action}${what}${why}`)
+  return visibleText(`${seq ?? 'pending'}  ${formatTime(at, zone)}  ${how}  ${action}${what}${why}`)
 }
 
 /** An act, from its intent to its outcome; or a line that stands alone. */

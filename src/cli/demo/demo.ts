@@ -4,7 +4,7 @@ import { codedError } from '../../base/errors/stint-error.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
-import { paintFor } from '../../command/stdio.ts'
+import { screenOf } from '../../command/stdio.ts'
 import { filesystemStore } from '../../session/index.ts'
 import { type SceneResult, scenes } from './scenes.ts'
 import { Stage } from './stage.ts'
@@ -32,7 +32,7 @@ export const demoCommand = defineCommand({
 })
 
 async function playScenes(context: CommandContext): Promise<{ scenes: Record<string, SceneResult> }> {
-  const stage = new Stage(context, await paintFor(1))
+  const stage = new Stage(context, screenOf(1).paint)
   const results: Record<string, SceneResult> = {}
   for (const { name, title, play } of scenes) {
     stage.title(title)

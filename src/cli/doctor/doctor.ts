@@ -2,7 +2,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { terminalPaint } from '../../command/stdio.ts'
+import type { Screen } from '../../command/stdio.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
 import { rootOf } from '../../scratch/index.ts'
@@ -39,13 +39,13 @@ export const doctorCommand = defineBareCommand({
     ['stint doctor --json', 'for scripts'],
     ['stint doctor --quiet', 'only the exit code, and what has failed'],
   ],
-  async run({ say, note }): Promise<DoctorData> {
+  async run({ say, note, screen }): Promise<DoctorData> {
     const examination = new Examination(({ name }) => note(`${name} checked`))
     await examineAll(examination)
     const { checks } = examination
     const data = { checks, counts: countLevels(checks) }
     if (data.counts.fail === 0) return data
-    say(renderDoctor(data))
+    say(renderDoctor(data, screen))
     const failed = [...new Set(checks.filter(({ level }) => level === 'fail').map(({ name }) => name))]
     throw new StintError('DOCTOR_FOUND', `not everything can work here: ${failed.join(', ')}`, { data })
   },
@@ -107,9 +107,8 @@ async function examineDirectory(
   return isUsable
 }
 
-function renderDoctor({ checks, counts }: DoctorData): string {
-  const paint = terminalPaint()
+function renderDoctor({ checks, counts }: DoctorData, screen: Screen): string {
   const { ok, warn, fail } = counts
   const summary = `${plural(checks.length, 'check')}: ${ok} fine, ${plural(warn, 'warning')}, ${plural(fail, 'failure')}`
-  return [...checks.flatMap((check) => renderCheck(check, paint)), paint.bold(summary)].join('\n')
+  return [...checks.flatMap((check) => renderCheck(check, screen)), screen.paint.bold(summary)].join('\n')
 }

@@ -24,12 +24,14 @@ test('a look that throws is a failed check with the hint of its error, and the e
 })
 
 test('a check is a line with its level, and a second one with its fix', () => {
-  const plain = paintIf(false)
+  const plain = { columns: 80, paint: paintIf(false) }
   expect(renderCheck(ok('clock', 'is right'), plain)).toEqual(['ok    clock         is right'])
   expect(renderCheck(fail('clock', 'is wrong', 'set it'), plain)).toEqual([
     'FAIL  clock         is wrong',
     '                    → set it',
   ])
-  expect(renderCheck(warn('clock', 'is slow', 'wait'), paintIf(true))[0]).toContain('\x1b[33mwarn\x1b[39m')
+  expect(renderCheck(warn('clock', 'is slow', 'wait'), { columns: 80, paint: paintIf(true) })[0]).toContain(
+    '\x1b[33mwarn\x1b[39m',
+  )
   expect(countLevels([ok('a', ''), ok('b', ''), fail('c', '', '')])).toEqual({ ok: 2, warn: 0, fail: 1 })
 })

@@ -1,4 +1,5 @@
-import type { Paint } from '../../command/stdio.ts'
+import type { Paint, Screen } from '../../command/stdio.ts'
+import { wrap } from '../../base/text/wrap.ts'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 
 /** `warn`: it works, but not as well, or not for as long, as it could. `fail`: it does not work. */
@@ -79,10 +80,18 @@ const marks: Readonly<Record<Level, { word: string; paint: keyof Paint }>> = {
 }
 
 const nameWidth = 12
+/** The narrowest column in which sentences can still be read. */
+const leastColumns = 20
 
-/** A line with the result of a check, and below it the fix. */
-export function renderCheck({ name, level, text, fix }: Check, paint: Paint): string[] {
+/** The result of a check, and below it the fix; long lines are wrapped below their beginning. */
+export function renderCheck({ name, level, text, fix }: Check, { columns, paint }: Screen): string[] {
   const { word, paint: colour } = marks[level]
-  const line = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  ${text}`
-  return fix === null ? [line] : [line, `${' '.repeat(6 + nameWidth + 2)}${paint.dim('→')} ${fix}`]
+  const label = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  `
+  const left = 4 + 2 + nameWidth + 2
+  const margin = ' '.repeat(left)
+  const wrapped = (line: string, hanging = 0): string[] =>
+    wrap(line, Math.max(leastColumns, columns - left), hanging)
+  const [first = '', ...rest] = wrapped(text)
+  const fixes = fix === null ? [] : wrapped(`→ ${fix}`, 2).map((line) => line.replace('→', paint.dim('→')))
+  return [`${label}${first}`, ...[...rest, ...fixes].map((line) => `${margin}${line}`)]
 }

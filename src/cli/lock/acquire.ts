@@ -7,6 +7,7 @@ import { type Identity, identify, liveness } from '../../base/process/liveness.t
 import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import { formatTime, utcOption } from '../text/format.ts'
 import { announceWait } from './announce-wait.ts'
 import { showNotes } from './show-notes.ts'
 import {
@@ -44,6 +45,7 @@ export const lockAcquireCommand = defineBareCommand({
       value: 'N',
       help: 'the process that the claim belongs to; the claim ends with it',
     },
+    ...utcOption,
   },
   examples: [
     ['stint lock acquire --session mine --pid $$ --wait 1m', 'for this shell; ends when it does'],
@@ -92,8 +94,8 @@ export const lockAcquireCommand = defineBareCommand({
       expires_at: refreshed_at + ttl_ms,
     }
   },
-  render: ({ session_id, workspace, resource, fence, expires_at }) =>
-    `${visibleText(workspace ?? resource)} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
+  render: ({ session_id, workspace, resource, fence, expires_at }, _, { options }) =>
+    `${visibleText(workspace ?? resource)} is held by ${session_id} until ${formatTime(expires_at, options)} (fence ${fence})`,
 })
 
 /** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */

@@ -2,6 +2,9 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import type { Claim } from '../../lease/index.ts'
+import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
@@ -12,24 +15,22 @@ export const lockBreakCommand = defineBareCommand({
     "Removes another session's claim against its will. The holder notices at its next refresh or check.",
   options: {
     ...targetOptions,
-    session: { type: 'string', value: 'ID', help: 'the session whose claim is removed' },
+    session: { type: 'string', value: 'ID', help: 'whose claim: the id, its beginning, the agent, or .' },
     reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
-    yes: { type: 'boolean', help: 'do not ask' },
+    yes: { type: 'boolean', help: 'do not ask; an exact id is never asked about' },
   },
   examples: [
-    ['stint lock break --session theirs --reason "hung since noon" --yes', 'recorded: see stint lock status'],
+    ['stint lock break --session . --reason "hung since noon"', 'shows the only claim here, and asks'],
+    ['stint lock break --session 3f6c --yes', 'the session whose id begins so'],
   ],
-  async run({ warn }, { options }) {
-    const sessionId = options.session
-    if (sessionId === undefined)
-      throw new StintError('ARG_ERROR', 'no session given', { hint: 'Give --session ID.' })
+  async run({ warn, screen }, { options }) {
     const claims = await openClaims(options, warn)
     const { record, observation } = await claims.read()
-    const seen = record.claims.find(({ session_id }) => session_id === sessionId)
-    if (seen === undefined) throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${claims.name}`)
-    const shown = renderClaim(describeClaim(seen, observation))
+    const { claim: seen, isExact } = findClaim(options.session, record.claims, claims.name)
+    const sessionId = seen.session_id
+    const shown = renderClaim(describeClaim(seen, observation), screen.columns).join('\n')
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
-    await confirm(options.yes, 'breaking a claim', question)
+    await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
     const reason =
       options.reason === undefined ? null : registerEnvironmentSecrets().gate.text(options.reason)
     const { broken, newer } = await claims.break(seen, { by: userName(), reason, at: Date.now() })
@@ -46,3 +47,31 @@ export const lockBreakCommand = defineBareCommand({
   render: ({ broken, session_id }) =>
     broken ? `the claim of ${session_id} is broken` : `${session_id} had released it already`,
 })
+
+/** Finds the claim that a name means, among those on one workspace; `.` is the only one there is. */
+function findClaim(
+  name: string | undefined,
+  claims: readonly Claim[],
+  target: string,
+): { claim: Claim; isExact: boolean } {
+  const nameable = claims.map((claim) => ({
+    claim,
+    id: claim.session_id,
+    agent: claim.origin?.agent,
+    isHere: true,
+  }))
+  const holders = listNames(nameable.map(({ id, agent }) => (agent === undefined ? id : `${id} (${agent})`)))
+  const hint = claims.length === 0 ? 'No session holds it.' : `It is held by ${holders}.`
+  if (name === undefined)
+    throw new StintError('ARG_ERROR', 'no session given', { hint: `Give --session ID. ${hint}` })
+  const { items, isExact } = matchName(name, nameable)
+  const [only, other] = items
+  if (only === undefined)
+    throw new StintError('NOT_FOUND', `${visibleText(name, 140)} has no claim on ${target}`, { hint })
+  if (other !== undefined)
+    throw new StintError('ARG_ERROR', `${name} matches ${items.length} claims on ${target}`, {
+      hint: `Give more of the id. ${hint}`,
+      facts: { candidates: items.map(({ id }) => id) },
+    })
+  return { claim: only.claim, isExact }
+}

@@ -12,8 +12,10 @@ import {
   type Waiter,
   workText,
 } from '../../lease/index.ts'
+import { displayWidth, truncate } from '../../base/text/display-width.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatAge } from '../text/format.ts'
+import { wrap } from '../../base/text/wrap.ts'
+import { formatAge, shortPath } from '../text/format.ts'
 
 /** A claim in the form that status, list and watch show. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
@@ -61,10 +63,14 @@ export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
 })
 
 /** A line for each waiter, the first in line first. */
-export const renderWaiters = (waiters: readonly ReturnType<typeof describeWaiter>[]): string[] =>
-  waiters.map(({ session_id, pid, waited_ms, paths, mode }) =>
-    visibleText(
-      `  ${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${renderPaths(paths, mode)}`,
+export const renderWaiters = (
+  waiters: readonly ReturnType<typeof describeWaiter>[],
+  columns: number,
+): string[] =>
+  waiters.flatMap(({ session_id, pid, waited_ms, paths, mode }) =>
+    block(
+      `${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${renderPaths(paths, mode)}`,
+      columns,
     ),
   )
 
@@ -75,17 +81,30 @@ function renderPaths(paths: readonly string[], mode: ClaimMode): string {
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
-export function renderClaim(claim: ClaimDescription): string {
+/** A claim in a line; where that is too long, the purpose and the origin of its session are lines of their own. */
+export function renderClaim(claim: ClaimDescription, columns: number): string[] {
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
   const below = claim.parent === null ? '' : ` below ${claim.parent}`
   const what = renderPaths(claim.paths, claim.mode)
-  const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
+  const line = `${who}${below}  ${what}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}`
+  const purpose = claim.purpose === null ? [] : [JSON.stringify(claim.purpose)]
   const origin = originText(claim.origin ?? undefined)
-  const line = visibleText(
-    `  ${who}${below}  ${what}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
-  )
-  return origin === '' ? line : `${line}\n    ${origin}`
+  const whole = visibleText(`  ${[line, ...purpose].join('  ')}`)
+  const hasRoom = displayWidth(whole) <= columns
+  const details = [...(hasRoom ? [] : purpose), ...(origin === '' ? [] : [origin])]
+  return [
+    ...(hasRoom ? [whole] : block(line, columns)),
+    ...details.map((text) => truncate(`    ${visibleText(text)}`, columns)),
+  ]
 }
+
+/** A line that is indented by two columns, and wrapped to four. */
+const block = (line: string, columns: number): string[] =>
+  wrap(visibleText(line), columns - 2, 2).map((each) => `  ${each}`)
+
+/** The name of a workspace or resource as a title, with room for what follows it. */
+export const targetName = (name: string, columns: number): string =>
+  truncate(visibleText(shortPath(name)), Math.max(20, columns - 10), 'middle')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
+import { paintIf } from '../../command/stdio.ts'
 import { lockHistoryCommand } from './history.ts'
 
 /** A workspace that two sessions have used. */
@@ -17,12 +18,11 @@ async function usedWorld(): Promise<LockWorld> {
   return world
 }
 
-/** The answer as a terminal shows it. */
+/** The answer as a terminal with 80 columns shows it. */
 async function history(world: LockWorld, ...args: string[]): Promise<string> {
   const data = dataOf(await world.lock(['history', ...args]))
-  return (
-    lockHistoryCommand.render?.(data as Parameters<NonNullable<typeof lockHistoryCommand.render>>[0]) ?? ''
-  )
+  const screen = { columns: 80, paint: paintIf(false) }
+  return lockHistoryCommand.render?.(data as never, screen, { options: { utc: true } } as never) ?? ''
 }
 
 test('the history shows who held a workspace, and who was refused, in at most 80 columns', async () => {
@@ -30,9 +30,9 @@ test('the history shows who held a workspace, and who was refused, in at most 80
   const lines = (await history(world)).split('\n')
   expect(lines.map((line) => line.replace(/^\S+ \S+Z/, 'TIME').replaceAll(/ {2,}/g, ' | '))).toEqual([
     'TIME | EVENT | SESSION | DETAILS',
-    'TIME | granted | 0f5e2a31-77c… | routes for the new API and its t…',
+    'TIME | granted | 0f5e2a…0d9e55 | routes for the new API and its t…',
     'TIME | refused | theirs | by 0f5e2a31-77c…, wanted "releas…',
-    expect.stringMatching(/^TIME \| released \| 0f5e2a31-77c… \| after \d+s, routes/),
+    expect.stringMatching(/^TIME \| released \| 0f5e2a…0d9e55 \| after \d+s, routes/),
     'TIME | granted | theirs | docs',
     expect.stringMatching(/^TIME \| broken \| theirs \| after \d+s, by \S+, docs/),
   ])

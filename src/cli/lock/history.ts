@@ -1,9 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { usualColumns } from '../../command/stdio.ts'
 import type { ClaimActivity } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatAge, formatTime, plural } from '../text/format.ts'
-import { cell, table } from '../text/table.ts'
+import { formatAge, formatTime, plural, utcOption } from '../text/format.ts'
+import { table } from '../text/table.ts'
 import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
 
 const defaultLines = 20
@@ -17,6 +16,7 @@ export const lockHistoryCommand = defineBareCommand({
     since: { type: 'duration', value: 'D', help: 'only what happened in this time' },
     lines: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLines})` },
     session: { type: 'string', value: 'ID', help: 'only this session; the beginning of its id is enough' },
+    ...utcOption,
   },
   examples: [
     ['stint lock history', 'the last 20 events in the workspace you are in'],
@@ -35,38 +35,34 @@ export const lockHistoryCommand = defineBareCommand({
       recorded: all.length,
     }
   },
-  render({ workspace, resource, activities, total, recorded }) {
+  render({ workspace, resource, activities, total, recorded }, { columns }, { options }) {
     const where = visibleText(workspace ?? resource)
     if (recorded === 0) return `${where} has no history`
     if (total === 0) return `none of the ${plural(recorded, 'event')} in the history of ${where} matches`
-    const detailColumns = (process.stdout.columns || usualColumns) - otherColumns
     const earlier = total - activities.length
     return [
       ...(earlier > 0 ? [`${plural(earlier, 'earlier event')}: -n ${total} shows all`] : []),
       ...table(
-        ['TIME', 'EVENT', 'SESSION', 'DETAILS'],
-        activities.map((each) => renderActivity(each, detailColumns)),
+        activities,
+        [
+          { title: 'TIME', cell: ({ at }) => formatTime(at, options) },
+          { title: 'EVENT', cell: ({ kind }) => eventNames[kind] },
+          { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
+          { title: 'DETAILS', cell: detailsOf, cut: 'end', least: 33 },
+        ],
+        columns,
       ),
     ].join('\n')
   },
 })
 
-/** The columns before the details, with the widest event and a full cell for the session. */
-const otherColumns = 47
-const minDetailColumns = 33
-
-const renderActivity = (activity: ClaimActivity, detailColumns: number): string[] => [
-  formatTime(activity.at),
-  eventNames[activity.kind],
-  cell(activity.session_id, 13),
-  cell(detailsOf(activity), Math.max(minDetailColumns, detailColumns)),
-]
-
-/** An activity in one line, for a reader without a terminal. */
-export const activityLine = (activity: ClaimActivity): string =>
-  visibleText(
-    `${formatTime(activity.at)} ${activity.session_id} ${eventNames[activity.kind]} ${detailsOf(activity)}`,
+/** An activity in one line, for a reader without a terminal, in UTC. */
+export function activityLine(activity: ClaimActivity): string {
+  const { at, session_id, kind } = activity
+  return visibleText(
+    `${formatTime(at, { utc: true })} ${session_id} ${eventNames[kind]} ${detailsOf(activity)}`,
   )
+}
 
 const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
   grant: 'granted',

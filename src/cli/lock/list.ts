@@ -1,9 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { allClaims } from '../../lease/index.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import { openRegister, storeOption } from '../store.ts'
 import { describeTarget } from './lock-options.ts'
-import { describeClaim, describeWaiter, renderClaim, renderWaiters } from './describe.ts'
+import { describeClaim, describeWaiter, renderClaim, renderWaiters, targetName } from './describe.ts'
 
 export const lockListCommand = defineBareCommand({
   name: 'list',
@@ -21,12 +20,12 @@ export const lockListCommand = defineBareCommand({
       unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),
     }
   },
-  render: ({ workspaces, unreadable }) =>
+  render: ({ workspaces, unreadable }, { columns }) =>
     [
       ...workspaces.flatMap(({ workspace, resource, claims, waiters }) => [
-        visibleText(workspace ?? resource),
-        ...claims.map(renderClaim),
-        ...renderWaiters(waiters),
+        targetName(workspace ?? resource, columns),
+        ...claims.flatMap((claim) => renderClaim(claim, columns)),
+        ...renderWaiters(waiters, columns),
       ]),
       ...unreadable.map(({ workspace_key, reason }) => `${workspace_key} cannot be read: ${reason}`),
     ].join('\n') || 'no claims',

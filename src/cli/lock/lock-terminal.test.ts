@@ -6,7 +6,7 @@ import { until } from '../../../test/support/world.ts'
 const holds = async (world: LockWorld): Promise<boolean> =>
   dataOf(await world.lock(['check', '--session', 'theirs'])).held === true
 
-test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so, y breaks', async () => {
+test('break by the beginning of an id shows whose claim it is and asks: n, Ctrl-D and Ctrl-C change nothing, y breaks', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs'])
@@ -16,14 +16,14 @@ test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so, y breaks', asy
     [() => terminal.press('C-c'), /CANCELLED[^]*\n\[130\] ready>$/],
   ]
   for (const [answer, end] of answers) {
-    terminal.enter(`clear; stint lock break --session theirs --workspace ${world.workspace}`)
+    terminal.enter(`clear; stint lock break --session the --workspace ${world.workspace}`)
     await terminal.shows(/Break this claim\?.* \[y\/N\]$/)
     answer()
     await terminal.shows(end)
     expect(terminal.screen()).not.toContain('UNEXPECTED')
     expect(await holds(world)).toBe(true)
   }
-  terminal.enter(`clear; stint lock break --session theirs --workspace ${world.workspace}`)
+  terminal.enter(`clear; stint lock break --session the --workspace ${world.workspace}`)
   await terminal.shows(/Break this claim\?.* \[y\/N\]$/)
   terminal.enter('y')
   await terminal.shows(/the claim of theirs is broken\n\[0\] ready>$/)
@@ -35,12 +35,12 @@ test('break removes only the claim that it has shown, not a newer one of that se
   await using terminal = await Terminal.open(world)
   const acquire = async () => Number(dataOf(await world.lock(['acquire', '--session', 'theirs'])).fence)
   const shown = await acquire()
-  terminal.enter(`stint lock break --session theirs --workspace ${world.workspace}`)
+  terminal.enter(`stint lock break --session the --workspace ${world.workspace}`)
   await terminal.shows(new RegExp(`fence ${shown}\\n[^]*Break this claim\\?.* \\[y/N\\]$`))
   await world.lock(['release', '--session', 'theirs'])
   const newer = await acquire()
   terminal.enter('y')
-  await terminal.shows(new RegExp(`a new claim since: fence ${newer}, not ${shown}[^]*\\n\\[4\\] ready>$`))
+  await terminal.shows(new RegExp(`a new claim since: fence ${newer}, not\\s+${shown}[^]*\\n\\[4\\] ready>$`))
   expect(await holds(world)).toBe(true)
 })
 

@@ -166,13 +166,43 @@ test('status, list and watch show who holds what', async () => {
   expect(await watcher.finished).toMatchObject({ code: 130, stderr: '' })
 })
 
-test('break needs --yes without a terminal, is recorded with who and why, and the holder notices it', async () => {
+test('break takes an exact id at its word, and needs --yes for a shortened one where it cannot ask', async () => {
+  await using world = new LockWorld()
+  await world.lock(['acquire', '--session', 'theirs'])
+  const unasked = await world.lock(['break', '--session', 'the'])
+  expect([unasked.code, errorOf(unasked)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(dataOf(await world.lock(['break', '--session', 'the', '--yes']))).toMatchObject({ broken: true })
+  await world.lock(['acquire', '--session', 'theirs'])
+  expect(dataOf(await world.lock(['break', '--session', '.', '--yes']))).toMatchObject({ broken: true })
+  await world.lock(['acquire', '--session', 'theirs'])
+  expect(dataOf(await world.lock(['break', '--session', 'theirs']))).toMatchObject({ broken: true })
+})
+
+test('a name that means no claim, or several, is refused with the sessions that hold the workspace', async () => {
+  await using world = new LockWorld()
+  expect(errorOf(await world.lock(['break', '--session', 'x']))?.suggestion).toBe('No session holds it.')
+  for (const path of ['a', 'b']) await world.lock(['acquire', '--session', `ses-${path}`, '--path', path])
+  const holders = 'It is held by ses-a, ses-b.'
+  expect(errorOf(await world.lock(['break', '--session', 'nobody', '--yes']))).toMatchObject({
+    code: 'NOT_FOUND',
+    suggestion: holders,
+  })
+  for (const name of ['ses', '.'])
+    expect(errorOf(await world.lock(['break', '--session', name, '--yes']))).toMatchObject({
+      code: 'ARG_ERROR',
+      suggestion: `Give more of the id. ${holders}`,
+      candidates: ['ses-a', 'ses-b'],
+    })
+  expect(errorOf(await world.lock(['break']))).toMatchObject({
+    code: 'ARG_ERROR',
+    suggestion: `Give --session ID. ${holders}`,
+  })
+})
+
+test('a break is recorded with who and why, and the holder notices it', async () => {
   await using world = new LockWorld()
   const { fence } = dataOf(await world.lock(['acquire', '--session', 'theirs']))
-  const unasked = await world.lock(['break', '--session', 'theirs'])
-  expect([unasked.code, errorOf(unasked)?.code]).toEqual([2, 'ARG_ERROR'])
-  expect((await world.lock(['break', '--session', 'nobody', '--yes'])).code).toBe(5)
-  const broken = await world.lock(['break', '--session', 'theirs', '--reason', 'hung', '--yes'])
+  const broken = await world.lock(['break', '--session', 'theirs', '--reason', 'hung'])
   expect(dataOf(broken)).toEqual({ broken: true, session_id: 'theirs', fence })
   expect(dataOf(await world.lock(['status']))).toMatchObject({
     claims: [],

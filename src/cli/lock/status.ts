@@ -1,7 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
-import { describeClaim, describeWaiter, renderClaim, renderWaiters } from './describe.ts'
+import { describeClaim, describeWaiter, renderClaim, renderWaiters, targetName } from './describe.ts'
 
 export const lockStatusCommand = defineBareCommand({
   name: 'status',
@@ -21,10 +20,10 @@ export const lockStatusCommand = defineBareCommand({
       breaks: record.breaks,
     }
   },
-  render: ({ workspace, resource, claims, waiters }) =>
+  render: ({ workspace, resource, claims, waiters }, { columns }) =>
     [
-      `${visibleText(workspace ?? resource)}${claims.length === 0 ? ' is free' : ''}`,
-      ...claims.map(renderClaim),
-      ...renderWaiters(waiters),
+      `${targetName(workspace ?? resource, columns)}${claims.length === 0 ? ' is free' : ''}`,
+      ...claims.flatMap((claim) => renderClaim(claim, columns)),
+      ...renderWaiters(waiters, columns),
     ].join('\n'),
 })

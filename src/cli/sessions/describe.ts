@@ -1,7 +1,9 @@
 import { liveness } from '../../base/process/liveness.ts'
+import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, Pending, SessionEvent, SessionSummary } from '../../session/index.ts'
-import { formatTime } from '../text/format.ts'
+import { formatAge, formatTime, shortPath, type Zone } from '../text/format.ts'
+import type { Column } from '../text/table.ts'
 
 /** A session as JSON answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
@@ -20,6 +22,18 @@ export const describeSession = (summary: SessionSummary) => ({
 
 export type SessionDescription = ReturnType<typeof describeSession>
 
+/** The columns of a list of sessions. */
+export const sessionColumns = (now: number): Column<SessionDescription>[] => [
+  { title: 'ID', cell: (each) => each.session_id, cut: 'middle', least: 13 },
+  { title: 'STATE', cell: (each) => each.state },
+  { title: 'AGE', cell: (each) => formatAge(Math.max(0, now - each.last_at)), align: 'right' },
+  { title: 'SIZE', cell: (each) => formatBytes(each.bytes), align: 'right', spare: 2 },
+  { title: 'TURNS', cell: (each) => each.turns, align: 'right', spare: 1 },
+  { title: 'TOOL', cell: (each) => each.tool, cut: 'end', least: 6, spare: 3 },
+  { title: 'WORKSPACE', cell: (each) => shortPath(each.workspace ?? ''), cut: 'middle', least: 12 },
+  { title: 'TITLE', cell: (each) => each.title, cut: 'end', least: 14 },
+]
+
 export const describeHolder = ({ process: owner, since, beat, kind, purpose }: Holder) => ({
   pid: owner.pid,
   liveness: liveness(owner),
@@ -30,5 +44,7 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
 })
 
 /** Formats an event as one line of text. */
-export const renderEvent = ({ seq, at, type, data }: SessionEvent | Pending<SessionEvent>): string =>
-  visibleText(`${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`)
+export function renderEvent(event: SessionEvent | Pending<SessionEvent>, zone: Zone): string {
+  const { seq, at, type, data } = event
+  return visibleText(`${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${JSON.stringify(data) ?? ''}`)
+}

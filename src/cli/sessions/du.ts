@@ -3,7 +3,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, useKinds } from '../../session/index.ts'
 import { openFilesStore } from '../store.ts'
 import { plural } from '../text/format.ts'
-import { table } from '../text/table.ts'
+import { type Column, table } from '../text/table.ts'
 
 const defaultLimit = 20
 
@@ -32,17 +32,22 @@ export const duCommand = defineBareCommand({
       trash_bytes: trashBytes,
     }
   },
-  render({ sessions, total, trash_bytes }) {
+  render({ sessions, total, trash_bytes }, { columns }) {
     const size = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
-    const titles = ['>SIZE', ...useKinds.map((kind) => `>${kind.toUpperCase()}`), 'ID']
-    const rows = sessions.map((use) => [
-      formatBytes(use.bytes),
-      ...useKinds.map((kind) => size(use[kind])),
-      use.session_id,
-    ])
     const rest = total.sessions - sessions.length
     return [
-      ...(rows.length === 0 ? [] : table(titles, rows)),
+      ...table(
+        sessions,
+        [
+          { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
+          ...useKinds.map((kind, index): Column<DiskUse> => {
+            const title = kind.toUpperCase()
+            return { title, cell: (use) => size(use[kind]), align: 'right', spare: useKinds.length - index }
+          }),
+          { title: 'ID', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
+        ],
+        columns,
+      ),
       ...(rest > 0 ? [`${rest} smaller: --all shows them`] : []),
       `${plural(total.sessions, 'session')}, ${formatBytes(total.bytes)}; in the trash ${formatBytes(trash_bytes)}`,
     ].join('\n')

@@ -1,12 +1,11 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { sessionStates } from '../../session/index.ts'
-import { formatAge, plural } from '../text/format.ts'
-import { cell, pathCell, table } from '../text/table.ts'
+import { plural } from '../text/format.ts'
+import { table } from '../text/table.ts'
 import { openStore, storeOption } from '../store.ts'
-import { describeSession, type SessionDescription } from './describe.ts'
+import { describeSession, sessionColumns, type SessionDescription } from './describe.ts'
 
 const defaultLimit = 20
 
@@ -42,25 +41,14 @@ export const listCommand = defineBareCommand({
     const shown = all ? wanted : wanted.slice(0, limit ?? defaultLimit)
     return { sessions: shown.map(describeSession), total: wanted.length }
   },
-  render: ({ sessions, total }) => renderList(sessions, total, Date.now()),
+  render: ({ sessions, total }, { columns }) => renderList(sessions, total, columns),
 })
 
-function renderList(sessions: readonly SessionDescription[], total: number, now: number): string {
+function renderList(sessions: readonly SessionDescription[], total: number, width: number): string {
   if (total === 0) return 'no sessions'
-  const titles = ['ID', 'STATE', 'TOOL', '>TURNS', '>SIZE', '>AGE', 'WORKSPACE', 'TITLE']
-  const rows = sessions.map(({ session_id, state, tool, turns, bytes, last_at, workspace, title }) => [
-    session_id,
-    state,
-    cell(tool, 16),
-    String(turns),
-    formatBytes(bytes),
-    formatAge(Math.max(0, now - last_at)),
-    pathCell(workspace, 32),
-    cell(title, 40),
-  ])
   const rest = total - sessions.length
   return [
-    ...(rows.length === 0 ? [] : table(titles, rows)),
+    ...table(sessions, sessionColumns(Date.now()), width),
     ...(rest > 0 ? [`${plural(rest, 'older one', 'older ones')}: --all shows them`] : []),
   ].join('\n')
 }

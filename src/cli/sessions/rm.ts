@@ -10,14 +10,14 @@ export const rmCommand = defineBareCommand({
   name: 'rm',
   summary: 'Moves a session to the trash. `stint sweep --scope sessions` deletes what is there for good.',
   options: {
-    yes: { type: 'boolean', help: 'do not ask' },
+    yes: { type: 'boolean', help: 'do not ask; an exact id is never asked about' },
     ...storeOption,
   },
   positionals: 'ID',
   examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
   async run({ warn }, { options, positionals }) {
-    const { id, store } = await openNamed(options.store, positionals, warn)
-    if (!options.yes) {
+    const { id, store, isExact } = await openNamed(options.store, positionals, warn)
+    if (!options.yes && !isExact) {
       const { title, records, bytes } = (await store.inspect(id)).summary
       const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`
       await confirm(false, 'removing a session', `${id} (${what})\nMove it to the trash?`)

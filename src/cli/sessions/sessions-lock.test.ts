@@ -35,8 +35,8 @@ test('unlock takes a session from a holder that cannot be seen, and nothing that
     holder: { liveness: 'unknown' },
   })
   await expect(world.store.resume('mine')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
-  expect(errorOf(await world.run('unlock', 'mine'))?.code).toBe('ARG_ERROR')
-  expect(dataOf(await world.run('unlock', 'mine', '--yes'))).toMatchObject({
+  expect(errorOf(await world.run('unlock', 'min'))?.code).toBe('ARG_ERROR')
+  expect(dataOf(await world.run('unlock', 'mine'))).toMatchObject({
     unlocked: true,
     holder: { purpose: 'in a container' },
   })
@@ -73,7 +73,7 @@ test('unlock takes only the hold it has shown: a process that took the session m
   await using world = new SessionWorld()
   const first = await world.hold('mine', 'the first')
   await using terminal = await Terminal.open(world)
-  terminal.enter('clear; stint sessions unlock mine')
+  terminal.enter('clear; stint sessions unlock mi')
   await terminal.shows(/the first[^]*Take it\? \[y\/N\]$/)
   first.child.kill('SIGKILL')
   await first.finished

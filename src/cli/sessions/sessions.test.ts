@@ -75,11 +75,11 @@ test('on a terminal commands print tables and sentences, and escape control char
   await using terminal = await Terminal.open(world)
   terminal.enter('clear; stint sessions list')
   await terminal.shows(
-    /^ID +STATE +TOOL +TURNS +SIZE +AGE +TITLE\nmine +closed +x +0 .*red \\u001b\[31m alert\\u000anext\n\[0\]/m,
+    /^ID +STATE +AGE +SIZE +TURNS +TOOL +TITLE\nmine +closed +\S+ .* 0 +x +red \\u001b\[31m alert\\u000anext\n\[0\]/m,
   )
   terminal.enter('clear; stint sessions tail mine')
   await terminal.shows(
-    /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}note {2}\{"text":"\\u001b\]0;title\\u0007"\}\n\[0\]/m,
+    /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}note {2}\{"text":"\\u001b\]0;title\\u0007"\}\n\[0\]/m,
   )
   terminal.enter('clear; stint sessions show mine')
   await terminal.shows(/^holds +0 turns, 1 record, /m)
@@ -87,15 +87,45 @@ test('on a terminal commands print tables and sentences, and escape control char
   await terminal.shows(/^ +SIZE +JOURNAL .*ID\n[^]*1 session, .*; in the trash 0 B\n\[0\]/m)
   terminal.enter('clear; stint sessions export mine')
   await terminal.shows(/an archive cannot be shown on a terminal \(ARG_ERROR\)/)
-  terminal.enter('clear; stint sessions rm mine')
+  terminal.enter('clear; stint sessions rm mi')
   await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
   terminal.enter('n')
   await terminal.shows(/Nothing was changed\.\n\[1\] ready>$/)
-  terminal.enter('clear; stint sessions rm mine')
+  terminal.enter('clear; stint sessions rm mi')
   await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
   terminal.enter('y')
   await terminal.shows(/^mine is in .*trash\n\[0\] ready>$/m)
   expect(readdirSync(join(world.home, 'trash'))).toEqual(['mine'])
+})
+
+test('a session is named by its agent, by a dot for the newest one here, or as a table shows its id', async () => {
+  await using world = new SessionWorld()
+  const here = join(world.tmp, 'work')
+  mkdirSync(here)
+  const create = async (id: string, tool: string, workspace: string): Promise<void> =>
+    await (await world.store.create({ id, tool, workspace })).close()
+  await create('0f5e2a31-77c0-4f31', 'claude', here)
+  await create('0f5e2a31-77c0-9e55', 'codex', here)
+  await create('last', 'codex', world.tmp)
+  const show = async (name: string): Promise<unknown> =>
+    dataOf(await world.stint(['sessions', 'show', name, '--json'], { cwd: here })).session_id
+  expect(await show('claude')).toBe('0f5e2a31-77c0-4f31')
+  expect(await show('codex')).toBe('last')
+  expect(await show('.')).toBe('0f5e2a31-77c0-9e55')
+  expect(await show('0f5e…4f31')).toBe('0f5e2a31-77c0-4f31')
+  expect(errorOf(await world.run('show', '0f5e…'))?.code).toBe('ARG_ERROR')
+})
+
+test('a session that does not exist is refused with those that do', async () => {
+  await using world = new SessionWorld()
+  const refuse = async (name: string) => errorOf(await world.run('show', name))
+  expect(await refuse('mine')).toMatchObject({ code: 'NOT_FOUND', suggestion: 'There are no sessions yet.' })
+  await world.make('theirs')
+  expect(await refuse('mine')).toMatchObject({
+    message: 'there is no session mine',
+    suggestion: 'The newest are theirs (closed). `stint sessions list` shows them.',
+  })
+  expect(await refuse('.')).toMatchObject({ message: 'there is no session of this workspace' })
 })
 
 test('an id may be shortened while it stays unique; otherwise the candidates are listed', async () => {
@@ -375,12 +405,12 @@ test('an export to - goes to stdout, and not to a file of that name', async () =
   expect(piped.stdout.startsWith('mine/')).toBe(true)
 })
 
-test('rm moves a session to the trash, which the sweep empties; without --yes it asks', async () => {
+test('rm moves a session to the trash, which the sweep empties; it asks about a shortened id', async () => {
   await using world = new SessionWorld()
   await world.make('mine')
-  const asked = await world.run('rm', 'mine')
+  const asked = await world.run('rm', 'min')
   expect([asked.code, errorOf(asked)?.code]).toEqual([2, 'ARG_ERROR'])
-  expect(dataOf(await world.run('rm', 'mine', '--yes'))).toEqual({
+  expect(dataOf(await world.run('rm', 'mine'))).toEqual({
     session_id: 'mine',
     trash: join(world.home, 'trash'),
   })

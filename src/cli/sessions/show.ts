@@ -2,7 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { factsOf } from '../../session/index.ts'
-import { formatAge, plural, formatTime } from '../text/format.ts'
+import { formatAge, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
 import { type NamedSession, openNamed } from './which-session.ts'
@@ -10,7 +10,7 @@ import { type NamedSession, openNamed } from './which-session.ts'
 export const showCommand = defineBareCommand({
   name: 'show',
   summary: 'One session: its facts, holder, slots, acts without an outcome, and history.',
-  options: storeOption,
+  options: { ...utcOption, ...storeOption },
   positionals: 'ID',
   examples: [
     ['stint sessions show ses_01J9', 'an id may be shortened as long as it is unique'],
@@ -19,7 +19,7 @@ export const showCommand = defineBareCommand({
   async run({ warn }, { options, positionals }) {
     return await describe(await openNamed(options.store, positionals, warn))
   },
-  render: (data) => renderSession(data),
+  render: (data, _, { options }) => renderSession(data, options),
 })
 
 async function describe({ id, store: { driver, inspect } }: NamedSession) {
@@ -48,7 +48,7 @@ type Shown = Awaited<ReturnType<typeof describe>>
 const shownRevisions = 8
 const width = 12
 
-function renderSession(data: Shown): string {
+function renderSession(data: Shown, zone: Zone): string {
   const { holder, revisions } = data
   const rows: [string, string | undefined][] = [
     ['session', data.session_id],
@@ -58,8 +58,8 @@ function renderSession(data: Shown): string {
     ['title', data.title ?? undefined],
     ['workspace', data.workspace ?? undefined],
     ['masks', data.mask === 'tokens' ? 'registered secrets and tokens' : 'registered secrets'],
-    ['created', formatTime(data.created_at)],
-    ['last record', formatTime(data.last_at)],
+    ['created', formatTime(data.created_at, zone)],
+    ['last record', formatTime(data.last_at, zone)],
     ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatBytes(data.bytes)}`],
     ...data.slots.map(({ ext, version, bytes }): [string, string] => [
       'slot',
@@ -67,7 +67,7 @@ function renderSession(data: Shown): string {
     ]),
     ...data.unsettled.map(({ act, at, action, subject }): [string, string] => [
       'unsettled',
-      `${action} ${JSON.stringify(subject ?? '')} begun ${formatTime(at)}, outcome unknown (${act})`,
+      `${action} ${JSON.stringify(subject ?? '')} begun ${formatTime(at, zone)}, outcome unknown (${act})`,
     ]),
     [
       'spooled',
@@ -76,7 +76,10 @@ function renderSession(data: Shown): string {
     ...data.quarantined.map((path): [string, string] => ['quarantine', path]),
     ...revisions
       .slice(-shownRevisions)
-      .map(({ rev, at, kind }): [string, string] => ['revision', `${rev}  ${at}  ${kind}`]),
+      .map(({ rev, at, kind }): [string, string] => [
+        'revision',
+        `${rev}  ${formatTime(Date.parse(at), zone)}  ${kind}`,
+      ]),
     ['files', data.path ?? undefined],
   ]
   return rows

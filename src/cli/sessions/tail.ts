@@ -10,6 +10,7 @@ import {
   type SessionEvent,
 } from '../../session/index.ts'
 import { storeOption } from '../store.ts'
+import { utcOption } from '../text/format.ts'
 import { renderEvent } from './describe.ts'
 import { openNamed } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
@@ -24,6 +25,7 @@ export const tailCommand = defineBareCommand({
     follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
     type: { type: 'string', value: 'T', help: 'only events of this type' },
     all: { type: 'boolean', help: "also stint's own records: turns and slots" },
+    ...utcOption,
     ...storeOption,
   },
   positionals: 'ID',
@@ -40,7 +42,7 @@ export const tailCommand = defineBareCommand({
     const { type, all } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
-    const lineOf = (event: ShownEvent): string => (json ? visibleJson(event) : renderEvent(event))
+    const lineOf = (event: ShownEvent): string => (json ? visibleJson(event) : renderEvent(event, options))
     // Before the newest events are read: what is left from then on is shown, once, as one of them or later.
     const old = options.follow ? await pendingIn(inspection, records) : []
     const newest = await inspection.tail(options.lines ?? defaultCount, { type, all })

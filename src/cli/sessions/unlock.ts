@@ -14,16 +14,16 @@ export const unlockCommand = defineBareCommand({
   summary:
     'Takes a session from a writer that cannot be seen from here, such as one in another container. If it is alive after all, nothing it writes from now on counts.',
   options: {
-    yes: { type: 'boolean', help: 'do not ask' },
+    yes: { type: 'boolean', help: 'do not ask; an exact id is never asked about' },
     ...storeOption,
   },
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],
   async run({ warn }, { options, positionals }) {
-    const { id, store } = await openNamed(options.store, positionals, warn)
+    const { id, store, isExact } = await openNamed(options.store, positionals, warn)
     const { holder } = (await store.inspect(id)).summary
     if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
-    if (!options.yes) {
+    if (!options.yes && !isExact) {
       const question = `${id} is held by ${holderText(holder)}.\nTake it?`
       await confirm(false, 'taking a session from its holder', question)
       await assertStillHeldBy(store, id, holder)

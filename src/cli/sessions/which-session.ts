@@ -1,31 +1,38 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { checkSessionId, type DriverStore, idsOf } from '../../session/index.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { checkSessionId, type DriverStore, idsOf, type SessionSummary } from '../../session/index.ts'
+import { listNames, matchName } from '../match-name.ts'
 import { openStore } from '../store.ts'
 
-/** The session that a command is about, and its store. */
-export interface NamedSession {
+/** The session that a name means. */
+export interface FoundSession {
   id: string
+  /** Whether the whole id was given: then a command that destroys something need not ask. */
+  isExact: boolean
+}
+
+/** The session that a command is about, and its store. */
+export interface NamedSession extends FoundSession {
   store: DriverStore
 }
 
-/** Opens the store of a command that takes the id of one session, and finds the session. */
+/** Opens the store of a command that takes the name of one session, and finds the session. */
 export async function openNamed(
   given: string | undefined,
   positionals: readonly string[],
   warn: (message: string) => void,
 ): Promise<NamedSession> {
   const store = await openStore(given, warn)
-  return { store, id: await findId(store, idArgument(positionals)) }
+  return { store, ...(await findSession(store, idArgument(positionals))) }
 }
 
-const shownCandidates = 10
-
-/** The one id that a command takes, as it was typed. */
+/** The one name that a command takes, as it was typed. */
 export function idArgument(positionals: readonly string[]): string {
   const [id, extra] = positionals
   if (id === undefined)
     throw new StintError('ARG_ERROR', 'no session given', {
-      hint: 'Give its id; `stint sessions list` shows all.',
+      hint: 'Give its id, the beginning of it, its agent, or . for the newest one here; `stint sessions list` shows all.',
     })
   if (extra !== undefined)
     throw new StintError(
@@ -35,22 +42,54 @@ export function idArgument(positionals: readonly string[]): string {
   return id
 }
 
-/** Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. */
-export async function findId({ driver }: Pick<DriverStore, 'driver'>, given: string): Promise<string> {
-  checkSessionId(given)
-  const candidates = await idsOf(driver, given)
-  if (candidates.includes(given)) return given
-  const [only, other] = candidates
-  if (only !== undefined && other === undefined) return only
-  if (only === undefined)
-    throw new StintError('NOT_FOUND', `there is no session ${given}`, {
-      hint: '`stint sessions list` shows all.',
-    })
-  const shown = candidates.slice(0, shownCandidates)
-  const more = candidates.length > shown.length ? ` and ${candidates.length - shown.length} more` : ''
-  throw new StintError(
-    'ARG_ERROR',
-    `${given} matches ${candidates.length} sessions: ${shown.join(', ')}${more}`,
-    { hint: 'Give more of the id.', facts: { candidates } },
+/** The id of the session that a name means: see `findSession`. */
+export const findId = async (store: DriverStore, name: string): Promise<string> =>
+  (await findSession(store, name)).id
+
+/**
+ * Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. Otherwise the name of an
+ * agent or program means its newest session, and `.` the newest one of this workspace.
+ */
+export async function findSession(store: DriverStore, name: string): Promise<FoundSession> {
+  const isId = name !== '.' && !name.includes('…')
+  if (isId) checkSessionId(name)
+  const ids = isId ? await idsOf(store.driver, name) : []
+  if (ids.includes(name)) return { id: name, isExact: true }
+  const [only, other] = ids
+  if (only !== undefined && other === undefined) return { id: only, isExact: false }
+  if (only !== undefined) throw ambiguous(name, ids)
+  const all = await store.list()
+  const here = name === '.' ? findWorkspace().path : undefined
+  const { items } = matchName(
+    name,
+    all.map(({ id, tool, workspace }) => ({
+      id,
+      agent: tool,
+      isHere: here !== undefined && workspace === here,
+    })),
   )
+  const [newest, second] = items
+  if (newest === undefined) throw notFound(name, all)
+  if (name.includes('…') && second !== undefined)
+    throw ambiguous(
+      name,
+      items.map(({ id }) => id),
+    )
+  return { id: newest.id, isExact: false }
+}
+
+const ambiguous = (name: string, candidates: readonly string[]): StintError =>
+  new StintError('ARG_ERROR', `${name} matches ${candidates.length} sessions: ${listNames(candidates)}`, {
+    hint: 'Give more of the id.',
+    facts: { candidates },
+  })
+
+function notFound(name: string, all: readonly SessionSummary[]): StintError {
+  const which = name === '.' ? 'of this workspace' : visibleText(name, 140)
+  const names = all.map(({ id, state }) => `${id} (${state})`)
+  const hint =
+    names.length === 0
+      ? 'There are no sessions yet.'
+      : `The newest are ${listNames(names)}. \`stint sessions list\` shows them.`
+  return new StintError('NOT_FOUND', `there is no session ${which}`, { hint })
 }

@@ -1,4 +1,3 @@
-import { terminalPaint } from '../../command/stdio.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { intervalOption, readInterval } from '../interval.ts'
@@ -30,9 +29,9 @@ export const statusCommand = defineBareCommand({
     await watchStatus(context, intervalMs)
     return undefined
   },
-  render(data) {
+  render(data, screen) {
     if (data === undefined) return ''
-    const { body, todo } = renderStatus(data, terminalPaint())
+    const { body, todo } = renderStatus(data, screen)
     return [...body, ...todo].join('\n')
   },
 })

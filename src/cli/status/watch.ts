@@ -3,7 +3,7 @@ import { deliver } from '../../base/process/write-output.ts'
 import { visibleAnswer, visibleJson } from '../../base/text/escape.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { BareContext } from '../../command/context.ts'
-import { isTerminal, type Paint, paintFor } from '../../command/stdio.ts'
+import { isTerminal, type Screen, screenOf } from '../../command/stdio.ts'
 import { print } from '../terminal/print.ts'
 import { wantsProgress } from '../terminal/progress.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
@@ -18,9 +18,8 @@ export async function watchStatus(
   intervalMs: number,
 ): Promise<void> {
   const onTerminal = await isTerminal(1)
-  const paint = await paintFor(1)
   const redraws = !context.json && wantsProgress(onTerminal, process.env)
-  const display = redraws ? redrawScreen(intervalMs, paint) : printChanges(context.json, paint)
+  const display = redraws ? redrawScreen(intervalMs) : printChanges(context.json, screenOf(1))
   while (!context.signal.aborted) {
     if (!display.show(await gatherStatus())) return
     await display.pause(intervalMs)
@@ -33,7 +32,7 @@ interface StatusDisplay {
   pause(ms: number): Promise<void>
 }
 
-function printChanges(json: boolean, paint: Paint): StatusDisplay {
+function printChanges(json: boolean, screen: Screen): StatusDisplay {
   let last = ''
   return {
     show(data) {
@@ -41,7 +40,7 @@ function printChanges(json: boolean, paint: Paint): StatusDisplay {
       if (fields === last) return true
       const isFirst = last === ''
       last = fields
-      const { body, todo } = renderStatus(data, paint)
+      const { body, todo } = renderStatus(data, screen)
       const text = json ? visibleJson(data) : [...(isFirst ? [] : ['']), ...body, ...todo].join('\n')
       return print(`${text}\n`)
     },
@@ -72,12 +71,13 @@ export function stableFields(data: StatusData): unknown {
   }
 }
 
-function redrawScreen(intervalMs: number, paint: Paint): StatusDisplay {
+function redrawScreen(intervalMs: number): StatusDisplay {
   const screen = new AlternateScreen()
   let last: StatusData | undefined
   let wake = (): void => {}
   const draw = (data: StatusData): boolean => {
-    const { body, todo } = renderStatus(data, paint)
+    const { columns, paint } = screenOf(1)
+    const { body, todo } = renderStatus(data, { columns, paint })
     const time = new Date(data.at).toTimeString().slice(0, 8)
     const title = paint.dim(`stint status at ${time}, every ${formatDuration(intervalMs)}; Ctrl-C ends it`)
     return screen.draw(fitRows([title, ...body], todo, process.stdout.rows || 24))

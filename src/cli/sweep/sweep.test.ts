@@ -306,7 +306,7 @@ test('the rendered report has the largest removed entries, the notable kept ones
     })),
     { path: '/tmp/stint-1/link', reason: 'symlink' as const },
   ]
-  const text = renderSweep({ dry_run: false, removed, kept, failures: [], bytes_freed: 1 << 30 })
+  const text = renderSweep({ dry_run: false, removed, kept, failures: [], bytes_freed: 1 << 30 }, 80)
   const lines = text.split('\n')
   expect(lines).toHaveLength(24)
   expect(lines[0]).toBe('  999 KiB  expired     /tmp/stint-1/req_999')

@@ -7,6 +7,7 @@ import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
+import { shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
@@ -62,7 +63,7 @@ export const sweepCommand = defineBareCommand({
     if (data.failures.length > 0) throw sweepFailure(data)
     return data
   },
-  render: (data) => ('timer' in data ? renderTimer(data) : renderSweep(data)),
+  render: (data, { columns }) => ('timer' in data ? renderTimer(data) : renderSweep(data, columns)),
 })
 
 function addDirectories(
@@ -114,21 +115,36 @@ const shownEntries = 20
 const notableReasons = new Set(['foreign-owner', 'symlink', 'not-stint', 'ownerless', 'owner-unknown'])
 
 /** Renders the largest removed entries, the kept entries worth a look, and the totals. */
-export function renderSweep({ dry_run, removed, kept, bytes_freed }: SweepData): string {
+export function renderSweep({ dry_run, removed, kept, bytes_freed }: SweepData, columns: number): string {
   const largest = [...removed].sort((a, b) => b.bytes - a.bytes)
   const notable = kept.filter(({ reason }) => notableReasons.has(reason))
   return [
-    ...renderRows(largest.map(({ path, bytes, reason }) => [formatBytes(bytes), reason, path])),
+    ...renderRows(
+      largest.map(({ path, bytes, reason }) => [formatBytes(bytes), reason, path]),
+      columns,
+    ),
     `${dry_run ? 'would remove' : 'removed'} ${removed.length}, ${formatBytes(bytes_freed)}${byReason(removed)}`,
-    ...renderRows(notable.map(({ path, reason }) => ['kept', reason, path])),
+    ...renderRows(
+      notable.map(({ path, reason }) => ['kept', reason, path]),
+      columns,
+    ),
     `kept ${kept.length}${byReason(kept)}`,
   ].join('\n')
 }
 
-function renderRows(rows: readonly (readonly [string, string, string])[]): string[] {
-  const shown = rows.slice(0, shownEntries).map(([first, reason, path]) => [first, reason, visibleText(path)])
-  const [, ...aligned] = table(['>', '', ''], shown)
-  const lines = aligned.map((line) => `  ${line}`)
+function renderRows(rows: readonly (readonly [string, string, string])[], columns: number): string[] {
+  const shown = rows.slice(0, shownEntries)
+  const lines = table(
+    shown,
+    [
+      { title: '', cell: ([first]) => first, align: 'right' },
+      { title: '', cell: ([, reason]) => reason },
+      { title: '', cell: ([, , path]) => shortPath(path), cut: 'middle', least: 12 },
+    ],
+    columns - 2,
+  )
+    .slice(1)
+    .map((line) => `  ${line}`)
   return rows.length > shown.length
     ? [...lines, `  … and ${rows.length - shown.length} more (--json lists them all)`]
     : lines

@@ -22,7 +22,7 @@ export const tempCheckCommand = defineBareCommand({
     ['stint temp check', 'the last step of a CI job'],
     ['stint temp check --wait 30s --json', 'give the removal of a large scratch time'],
   ],
-  async run({ warn, say, signal }, { options }) {
+  async run({ warn, say, signal, screen }, { options }) {
     const entries = await waitForCleanup(options.wait ?? defaultWaitMs, signal)
     warnOfBudget(sumEntries(entries), readBudget(options), warn)
     const unreadable = entries.filter(({ reason }) => reason === 'unreadable')
@@ -34,7 +34,7 @@ export const tempCheckCommand = defineBareCommand({
     const { bytes, files } = sumEntries(orphans)
     const data = { orphans, bytes, files, checked: entries.length }
     if (orphans.length === 0) return data
-    say(renderEntries(orphans, findRoot()?.path ?? '/').join('\n'))
+    say(renderEntries(orphans, findRoot()?.path ?? '/', screen.columns).join('\n'))
     throw new StintError(
       'ORPHANS_FOUND',
       `dead runs have left ${plural(orphans.length, 'entry', 'entries')}, ${formatBytes(bytes)} in ${plural(files, 'file')}`,

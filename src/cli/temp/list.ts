@@ -1,9 +1,10 @@
+import { wrap } from '../../base/text/wrap.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
-import { plural } from '../text/format.ts'
+import { plural, shortPath } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
 export const tempListCommand = defineBareCommand({
@@ -25,12 +26,15 @@ export const tempListCommand = defineBareCommand({
     warnOfBudget(total, readBudget(options), warn)
     return { root: findRoot()?.path ?? null, entries, total }
   },
-  render: ({ root, entries, total }) =>
+  render: ({ root, entries, total }, { columns }) =>
     root === null || entries.length === 0
       ? 'nothing there'
       : [
-          ...renderEntries(entries, root),
-          `${total.entries} in ${root}: ${formatBytes(total.bytes)} in ${plural(total.files, 'file')}; ` +
-            `${total.live} live, ${plural(total.orphans, 'orphan')}`,
+          ...renderEntries(entries, root, columns),
+          ...wrap(
+            `${total.entries} in ${shortPath(root)}: ${formatBytes(total.bytes)} in ${plural(total.files, 'file')}; ` +
+              `${total.live} live, ${plural(total.orphans, 'orphan')}`,
+            columns,
+          ),
         ].join('\n'),
 })

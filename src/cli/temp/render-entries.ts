@@ -1,25 +1,36 @@
 import { relative } from 'node:path'
 import { formatBytes } from '../../base/text/size.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import type { MeasuredEntry, TempEntry } from '../../sweep/index.ts'
-import { table } from '../text/table.ts'
+import { type Column, table } from '../text/table.ts'
 import { formatAge } from '../text/format.ts'
 
 /** Renders entries as a table, one line each; empty for no entries. */
-export function renderEntries(entries: readonly MeasuredEntry[], rootPath: string): string[] {
-  const titles = ['KIND', '>SIZE', '>FILES', '>AGE', 'OWNER', 'SESSION', 'SWEEP', 'NAME']
-  const rows = entries.map((entry) => [
-    entry.kind,
-    formatBytes(entry.bytes),
-    String(entry.files),
-    formatAge(entry.age_ms),
-    renderOwner(entry),
-    entry.session_id ?? '',
-    `${entry.orphan ? 'removes' : 'keeps'} (${entry.reason})`,
-    visibleText([relative(rootPath, entry.path), ...entry.tracks.map(({ path }) => `→ ${path}`)].join(' ')),
-  ])
-  return rows.length === 0 ? [] : table(titles, rows)
-}
+export const renderEntries = (
+  entries: readonly MeasuredEntry[],
+  rootPath: string,
+  columns: number,
+): string[] => table(entries, entryColumns(rootPath), columns)
+
+const entryColumns = (rootPath: string): Column<MeasuredEntry>[] => [
+  { title: 'KIND', cell: ({ kind }) => kind, spare: 3 },
+  { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
+  { title: 'FILES', cell: ({ files }) => files, align: 'right', spare: 2 },
+  { title: 'AGE', cell: ({ age_ms }) => formatAge(age_ms), align: 'right' },
+  { title: 'OWNER', cell: renderOwner, cut: 'end', least: 14 },
+  { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 10, spare: 1 },
+  {
+    title: 'SWEEP',
+    cell: ({ orphan, reason }) => `${orphan ? 'removes' : 'keeps'} (${reason})`,
+    cut: 'end',
+    least: 15,
+  },
+  {
+    title: 'NAME',
+    cell: ({ path, tracks }) => [relative(rootPath, path), ...tracks.map((it) => `→ ${it.path}`)].join(' '),
+    cut: 'middle',
+    least: 12,
+  },
+]
 
 export function renderOwner({
   command,

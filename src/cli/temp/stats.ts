@@ -1,5 +1,6 @@
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
+import type { Screen } from '../../command/stdio.ts'
 import { findRoot } from '../../scratch/index.ts'
 import {
   type Activity,
@@ -68,12 +69,13 @@ function countKinds(entries: readonly MeasuredEntry[]): StatsData['by_kind'] {
   return counts
 }
 
-function renderStats({ root, now, by_kind, largest, history, series }: StatsData): string {
+function renderStats(data: StatsData, { columns }: Screen): string {
+  const { root, now, by_kind, largest, history, series } = data
   const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
   return [
     `now: ${formatBytes(now.bytes)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
     `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
-    ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/')]),
+    ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/', columns)]),
     '',
     ...(history === null
       ? ['no history yet: `stint sweep` and `stint temp watch` write it']

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { ifPossible } from '../../base/errors/if-possible.ts'
+import type { OptionTable, OptionValues } from '../../command/option.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 
 /** `1 orphan`, `2 orphans`. */
@@ -12,9 +13,19 @@ export function formatAge(ms: number): string {
   return formatDuration(Math.floor(ms / grain) * grain)
 }
 
-/** A point in time: `2026-11-16 08:20:00Z`. */
-export const formatTime = (at: number): string =>
-  new Date(at).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
+/** The option of commands that show points in time. */
+export const utcOption = {
+  utc: { type: 'boolean', help: 'show times in UTC, not in local time' },
+} as const satisfies OptionTable
+
+export type Zone = OptionValues<typeof utcOption>
+
+/** A point in time: `2026-11-16 09:20:00` where the user is, `2026-11-16 08:20:00Z` in UTC. */
+export function formatTime(at: number, { utc }: Zone): string {
+  if (utc) return new Date(at).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
+  const offsetMs = new Date(at).getTimezoneOffset() * 60_000
+  return formatTime(at - offsetMs, { utc: true }).slice(0, -1)
+}
 
 /** A path as people write it: `~/src` for a directory in their home directory. */
 export function shortPath(path: string, home: string = ifPossible(homedir) ?? ''): string {
