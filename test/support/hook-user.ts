@@ -70,7 +70,8 @@ export class HookUser extends World {
   /** The output of a command for a person at a terminal. */
   async onTerminal(command: string): Promise<string> {
     const line = `${process.execPath} ${stintBin} ${command}`
-    return (await this.start('script', ['-qec', line, '/dev/null'], { cwd: this.project }).finished).stdout
+    const options = { cwd: this.project, env: { STINT_OUTPUT: '' } }
+    return (await this.start('script', ['-qec', line, '/dev/null'], options).finished).stdout
   }
 
   /** Changes hooks, and returns the changes; throws if that fails. */

@@ -39,6 +39,22 @@ export class Terminal implements AsyncDisposable {
     return this.#tmux('capture-pane', '-p', '-J').replace(/ +$/gm, '').trimEnd()
   }
 
+  /** Runs a command line, and returns its output: every line, also those that have scrolled off the screen. */
+  async output(line: string): Promise<{ lines: string[]; isWrapped: boolean }> {
+    this.enter('clear')
+    await this.shows(/^\[\d+\] ready>$/)
+    this.#tmux('clear-history')
+    this.enter(`${line}; echo END''OF''OUTPUT`)
+    await this.shows(/^ENDOFOUTPUT\n\[0\] ready>$/m)
+    const capture = (...how: string[]): string[] => {
+      const all = this.#tmux('capture-pane', '-p', '-S', '-', ...how).replaceAll(/ +$/gm, '')
+      const end = all.indexOf('\nENDOFOUTPUT\n')
+      return all.slice(all.indexOf('OUTPUT\n') + 7, end).split('\n')
+    }
+    const lines = capture()
+    return { lines, isWrapped: capture('-J').length < lines.length }
+  }
+
   async shows(what: RegExp): Promise<void> {
     let seen = ''
     try {

@@ -126,6 +126,14 @@ test('bash completes agents, the ids of sessions as a value, and programs', asyn
   expect(inBash(['stint', 'run', '--', '/bin/ba'])).toEqual([])
 })
 
+test('bash completes the sessions that hold claims, where a claim is meant', async () => {
+  await world.stint(['sessions', 'append', 'recorded', '--create', '--type', 'note', '--quiet'])
+  await world.stint(['lock', 'acquire', '--session', '3f6c-holder', '--resource', 'deploy'])
+  for (const command of ['break', 'release', 'check', 'refresh', 'history'])
+    expect(inBash(['stint', 'lock', command, '--session', '']), command).toEqual(['3f6c-holder'])
+  expect(inBash(['stint', 'sessions', 'show', ''])).toEqual(['recorded'])
+})
+
 test('a script that cannot be written is reported as a full disk', async () => {
   const line = `exec "$0" "$1" completion bash >/dev/full`
   const full = await world.start('sh', ['-c', line, process.execPath, stintBin]).finished

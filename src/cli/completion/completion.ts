@@ -4,15 +4,19 @@ import { hosts } from '../../hook/hosts.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { agentPositionals } from '../hook/options.ts'
 import { stintHome } from '../../base/fs/home.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { storeOfEnvironment } from '../store.ts'
+import { claimsIn } from '../health/leases.ts'
+import { shortPath } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
 import { type Candidate, complete } from './candidates.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
 export const completionCommand = defineBareCommand({
   name: 'completion',
-  summary: 'Completion for bash, zsh and fish: commands, options, agents, and the ids of your sessions.',
+  summary:
+    'Completion for bash, zsh and fish: commands, options, agents, sessions, and the holders of claims.',
   positionals: '[bash|zsh|fish]',
   stream: true,
   options: {
@@ -57,16 +61,32 @@ async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
   if (kind.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
   if (kind === agentPositionals)
     return Object.values(hosts).map(({ name, title }) => ({ text: name, help: title }))
-  if (!/\bID\b/.test(kind)) return undefined
+  const find = kind === 'HOLDER' ? findHolders : /\bID\b/.test(kind) ? findSessions : undefined
+  if (find === undefined) return undefined
   try {
     // A key press must not wait for a server that is slow or unreachable.
-    if (storeOfEnvironment() !== undefined) return []
-    const sessions = await listSessionsIn(stintHome())
-    return sessions.map(({ id, state, title, tool }) => ({
-      text: id,
-      help: [state, title ?? tool].join(' '),
-    }))
+    return storeOfEnvironment() === undefined ? await find(stintHome()) : []
   } catch {
     return []
   }
+}
+
+const findSessions = async (home: string): Promise<Candidate[]> =>
+  (await listSessionsIn(home)).map(({ id, state, title, tool }) => ({
+    text: id,
+    help: [state, title ?? tool].join(' '),
+  }))
+
+/** The sessions that hold claims, those on this workspace first. */
+async function findHolders(home: string): Promise<Candidate[]> {
+  const here = findWorkspace().path
+  const { targets } = await claimsIn(home)
+  return targets
+    .toSorted((a, b) => Number(b.workspace === here) - Number(a.workspace === here))
+    .flatMap(({ workspace, claims }) =>
+      claims.map(({ session_id, origin }) => ({
+        text: session_id,
+        help: [origin?.agent, shortPath(workspace)].filter(Boolean).join(' '),
+      })),
+    )
 }

@@ -15,7 +15,7 @@ export const lockBreakCommand = defineBareCommand({
     "Removes another session's claim against its will. The holder notices at its next refresh or check.",
   options: {
     ...targetOptions,
-    session: { type: 'string', value: 'ID', help: 'whose claim: the id, its beginning, the agent, or .' },
+    session: { type: 'string', value: 'HOLDER', help: 'whose claim: the id, its beginning, the agent, or .' },
     reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
     yes: { type: 'boolean', help: 'do not ask; an exact id is never asked about' },
   },

@@ -1,13 +1,13 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, holderOption, targetOptions } from './lock-options.ts'
 
 export const lockCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Does the session hold the workspace? With --fence: has it held it ever since?',
   options: {
     ...targetOptions,
-    ...sessionOption,
+    ...holderOption,
     fence: {
       type: 'string',
       value: 'N',

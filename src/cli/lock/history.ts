@@ -15,7 +15,11 @@ export const lockHistoryCommand = defineBareCommand({
     ...targetOptions,
     since: { type: 'duration', value: 'D', help: 'only what happened in this time' },
     lines: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLines})` },
-    session: { type: 'string', value: 'ID', help: 'only this session; the beginning of its id is enough' },
+    session: {
+      type: 'string',
+      value: 'HOLDER',
+      help: 'only this session; the beginning of its id is enough',
+    },
     ...utcOption,
   },
   examples: [

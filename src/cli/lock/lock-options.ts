@@ -18,6 +18,11 @@ export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
+/** The option of commands about a claim that stands: completion offers the sessions that hold one. */
+export const holderOption = {
+  session: { type: 'string', value: 'HOLDER', help: 'the session (STINT_SESSION_ID)' },
+} as const satisfies OptionTable
+
 export const pathOption = (what: string) =>
   ({
     type: 'strings',

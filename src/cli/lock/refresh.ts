@@ -1,10 +1,10 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, holderOption, targetOptions } from './lock-options.ts'
 
 export const lockRefreshCommand = defineBareCommand({
   name: 'refresh',
   summary: "Extends a session's claim to its full time. Never takes back a claim that was lost.",
-  options: { ...targetOptions, ...sessionOption },
+  options: { ...targetOptions, ...holderOption },
   examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)

@@ -1,12 +1,12 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, holderOption, targetOptions } from './lock-options.ts'
 
 export const lockReleaseCommand = defineBareCommand({
   name: 'release',
   summary: "Gives up a session's claim. Never touches the claim of another session.",
   options: {
     ...targetOptions,
-    ...sessionOption,
+    ...holderOption,
     path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
   },
   examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],

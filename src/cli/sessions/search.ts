@@ -3,7 +3,7 @@ import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import type { FoundEvent } from '../../session/index.ts'
-import { formatTime } from '../text/format.ts'
+import { formatTime, utcOption, type Zone } from '../text/format.ts'
 import { openStore, storeOption } from '../store.ts'
 import { printLines } from '../terminal/print.ts'
 import { openProgressBar } from '../terminal/progress.ts'
@@ -22,6 +22,7 @@ export const searchCommand = defineBareCommand({
     },
     tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
     lines: { type: 'count', short: 'n', value: 'N', help: 'stop after N events' },
+    ...utcOption,
     ...storeOption,
   },
   positionals: 'TEXT',
@@ -50,7 +51,7 @@ export const searchCommand = defineBareCommand({
       if (lines === 0) return
       for await (const event of found) {
         progress?.clear()
-        yield json ? visibleJson(describeFound(event)) : renderFound(event)
+        yield json ? visibleJson(describeFound(event)) : renderFound(event, options)
         if (++count >= lines) return
       }
     }
@@ -84,7 +85,9 @@ const describeFound = ({ session, seq, pending, at, type, path, excerpt }: Found
 })
 
 /** One line an event, the id of its session first: `cut -d ' ' -f 1` has the ids. */
-const renderFound = ({ session, seq, at, type, path, excerpt }: FoundEvent): string =>
-  visibleText(
-    `${session.id}  ${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${path === undefined ? '' : `${path}: `}${excerpt}`,
+function renderFound({ session, seq, at, type, path, excerpt }: FoundEvent, zone: Zone): string {
+  const where = path === undefined ? '' : `${path}: `
+  return visibleText(
+    `${session.id}  ${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${where}${excerpt}`,
   )
+}

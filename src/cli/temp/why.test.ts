@@ -137,7 +137,7 @@ test('forged records do no harm: contexts outside, circular parents, tracked roo
       'script',
       ['-qec', `${process.execPath} ${stintBin} temp ${quoted}`, '/dev/null'],
       {
-        env: { SHELL: '/bin/sh' },
+        env: { SHELL: '/bin/sh', STINT_OUTPUT: '' },
       },
     ).finished
     expect(typed.stdout).not.toContain('\u001b')
