@@ -15,8 +15,8 @@ export interface NameMatch<Item> {
 }
 
 /**
- * Finds the candidates that a name means: its id, else ids that begin with it (`ses_` and `req_` may be left out)
- * or that a table has shortened (`ses_01J…9QF2`), else an agent (`claude`, `Claude Code`), else `.`.
+ * Finds the candidates that a name means: its id, else ids that begin with it (`ses_` and `req_` may be left
+ * out) or that a table has shortened (`ses_01J…9QF2`), else an agent (`claude`, `Claude Code`), else `.`.
  */
 export function matchName<Item extends Nameable>(name: string, candidates: readonly Item[]): NameMatch<Item> {
   const exact = candidates.filter(({ id }) => id === name)

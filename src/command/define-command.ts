@@ -25,8 +25,8 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   /** Command lines that --help shows, each with its effect. */
   examples?: readonly (readonly [command: string, what: string])[]
   /**
-   * When the answer is an envelope: `auto`, as `runMain` and `STINT_OUTPUT` say; `on-request`, only with --json,
-   * for commands that pass a stream on.
+   * When the answer is an envelope: `auto`, as `runMain` and `STINT_OUTPUT` say; `on-request`, only with
+   * --json, for commands that pass a stream on.
    */
   envelope?: 'auto' | 'on-request'
   /** What Ctrl-C does on a terminal: it ends the run, or the foreground `child` decides. */

@@ -1,7 +1,7 @@
 import { displayWidth } from '../base/text/display-width.ts'
 import { wrap } from '../base/text/wrap.ts'
 import type { Command, CommandGroup } from './define-command.ts'
-import { columnsOf, usualColumns } from './stdio.ts'
+import { columnsOf, usualColumns } from '../base/process/terminal.ts'
 import type { OptionSpec, OptionTable } from './option.ts'
 import { optionsOf } from './invocation.ts'
 import { isGroup } from './select.ts'

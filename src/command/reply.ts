@@ -3,7 +3,7 @@ import { writeOut } from '../base/process/write-output.ts'
 import { visibleAnswer, visibleJson, visibleLines } from '../base/text/escape.ts'
 import { wrapLines } from '../base/text/wrap.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { columnsOf } from './stdio.ts'
+import { columnsOf } from '../base/process/terminal.ts'
 import type { BareContext } from './context.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */

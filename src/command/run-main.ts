@@ -10,14 +10,14 @@ import { Interruptions } from './interruption.ts'
 import { readInvocation } from './invocation.ts'
 import { asStintError, Reply } from './reply.ts'
 import { isGroup, noCommand, selectCommand } from './select.ts'
-import { isTerminal } from './stdio.ts'
+import { isTerminal, leaveTerminalToReader } from '../base/process/terminal.ts'
 
 export interface RunMainOptions {
   /** The arguments; by default those of this process. */
   argv?: readonly string[]
   /**
-   * When the answer is an envelope: `auto` (the default), with --json or if stdout is no terminal; `text`, only
-   * with --json. `STINT_OUTPUT`, which is `json` or `text`, overrides this.
+   * When the answer is an envelope: `auto` (the default), with --json or if stdout is no terminal; `text`,
+   * only with --json. `STINT_OUTPUT`, which is `json` or `text`, overrides this.
    */
   output?: 'auto' | 'text'
 }
@@ -35,7 +35,9 @@ export async function runMain(target: Command | CommandGroup, options: RunMainOp
   const argv = options.argv ?? process.argv.slice(2)
   const reply = new Reply(target.name, newRequestId())
   reply.json = hasJsonFlag(argv)
-  process.exit(await main(target, { argv, output: options.output ?? 'auto' }, reply, interruptions))
+  const exit = await main(target, { argv, output: options.output ?? 'auto' }, reply, interruptions)
+  leaveTerminalToReader()
+  process.exit(exit)
 }
 
 async function main(

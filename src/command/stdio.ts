@@ -1,35 +1,4 @@
-import { fstatSync } from 'node:fs'
-
-/** The major device number of `/dev/null`, `/dev/zero` and their kind on Linux. */
-const memoryDevices = 1
-
-/** Whether a descriptor can be a terminal, so that `node:tty`, a tenth of a start, need not be loaded to ask. */
-function canBeTerminal(fd: 0 | 1 | 2): boolean {
-  try {
-    const stat = fstatSync(fd)
-    if (!stat.isCharacterDevice()) return false
-    return process.platform !== 'linux' || stat.rdev >> 8 !== memoryDevices
-  } catch {
-    // fstat failed, because the descriptor is closed or not a plain one: let isatty decide.
-    return true
-  }
-}
-
-/** Is this descriptor a terminal? */
-export async function isTerminal(fd: 0 | 1 | 2): Promise<boolean> {
-  if (!canBeTerminal(fd)) return false
-  const { isatty } = await import('node:tty')
-  return isatty(fd)
-}
-
-export const usualColumns = 80
-
-/** The width of the terminal on stdout or stderr; undefined if it is something else. */
-export function columnsOf(fd: 1 | 2): number | undefined {
-  if (!canBeTerminal(fd)) return undefined
-  const stream = fd === 1 ? process.stdout : process.stderr
-  return stream.isTTY ? stream.columns || usualColumns : undefined
-}
+import { columnsOf } from '../base/process/terminal.ts'
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const
 

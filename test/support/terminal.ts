@@ -39,7 +39,7 @@ export class Terminal implements AsyncDisposable {
     return this.#tmux('capture-pane', '-p', '-J').replace(/ +$/gm, '').trimEnd()
   }
 
-  /** Runs a command line, and returns its output: every line, also those that have scrolled off the screen. */
+  /** Runs a command line; returns its output, also the lines that have scrolled off the screen. */
   async output(line: string): Promise<{ lines: string[]; isWrapped: boolean }> {
     this.enter('clear')
     await this.shows(/^\[\d+\] ready>$/)

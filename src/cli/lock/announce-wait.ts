@@ -1,4 +1,4 @@
-import { isTerminal } from '../../command/stdio.ts'
+import { isTerminal } from '../../base/process/terminal.ts'
 import { ageOf, type Blocker, originText } from '../../lease/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'

@@ -81,7 +81,7 @@ function renderPaths(paths: readonly string[], mode: ClaimMode): string {
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
-/** A claim in a line; where that is too long, the purpose and the origin of its session are lines of their own. */
+/** A claim in a line; where that is too long, its purpose has a line of its own. */
 export function renderClaim(claim: ClaimDescription, columns: number): string[] {
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`

@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { isTerminal } from '../../command/stdio.ts'
+import { isTerminal } from '../../base/process/terminal.ts'
 import { defaultTtlMs, readDescent } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'

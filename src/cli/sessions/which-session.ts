@@ -6,14 +6,14 @@ import { listNames, matchName } from '../match-name.ts'
 import { openStore } from '../store.ts'
 
 /** The session that a name means. */
-export interface FoundSession {
+export interface ResolvedSession {
   id: string
   /** Whether the whole id was given: then a command that destroys something need not ask. */
   isExact: boolean
 }
 
 /** The session that a command is about, and its store. */
-export interface NamedSession extends FoundSession {
+export interface NamedSession extends ResolvedSession {
   store: DriverStore
 }
 
@@ -47,10 +47,10 @@ export const findId = async (store: DriverStore, name: string): Promise<string> 
   (await findSession(store, name)).id
 
 /**
- * Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. Otherwise the name of an
- * agent or program means its newest session, and `.` the newest one of this workspace.
+ * Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. Otherwise the name
+ * of an agent or program means its newest session, and `.` the newest one of this workspace.
  */
-export async function findSession(store: DriverStore, name: string): Promise<FoundSession> {
+export async function findSession(store: DriverStore, name: string): Promise<ResolvedSession> {
   const isId = name !== '.' && !name.includes('…')
   if (isId) checkSessionId(name)
   const ids = isId ? await idsOf(store.driver, name) : []

@@ -15,7 +15,10 @@ export async function confirm(yes: boolean, doing: string, question: string): Pr
 async function askYesOrNo(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   // Readline sets the terminal to raw mode, in which Ctrl-C sends no signal.
-  prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  prompt.on('SIGINT', () => {
+    process.stdin.setRawMode?.(false)
+    process.kill(process.pid, 'SIGINT')
+  })
   const answer = await new Promise<string>((resolve) => {
     prompt.on('close', () => resolve(''))
     prompt.question(`${visibleLines(question)} [y/N] `, resolve)

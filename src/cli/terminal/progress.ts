@@ -2,7 +2,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
-import { isTerminal } from '../../command/stdio.ts'
+import { isTerminal } from '../../base/process/terminal.ts'
 
 /** The state of a long operation. */
 interface Progress {

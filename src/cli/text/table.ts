@@ -21,9 +21,9 @@ const maxCellChars = 5000
 const gap = 2
 
 /**
- * Rows of aligned columns under their titles, each at most `width` columns wide. Where there is too little room,
- * cells are cut, first in the column that is furthest above its least width, and then columns are left out. A column that is empty in every row is
- * left out, too. Without rows, there are no lines.
+ * Rows of aligned columns under their titles, each at most `width` columns wide. Where there is too little
+ * room, cells are cut, first in the column that is furthest above its least width, and then columns are left
+ * out. A column that is empty in every row is left out, too. Without rows, there are no lines.
  */
 export function table<Row>(
   rows: readonly Row[],
