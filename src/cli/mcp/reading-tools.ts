@@ -49,8 +49,8 @@ const who = defineTool({
     const lines = [
       ...workspaces.flatMap(({ workspace, resource, claims, waiters }) => [
         visibleText(workspace ?? resource ?? ''),
-        ...claims.map(renderClaim),
-        ...renderWaiters(waiters),
+        ...claims.flatMap((claim) => renderClaim(claim, Number.POSITIVE_INFINITY)),
+        ...renderWaiters(waiters, Number.POSITIVE_INFINITY),
       ]),
       ...(workspaces.length === 0 ? [`${visibleText(claims.name)} is free`] : []),
       ...sessions.map(({ session_id, pid, prompt }) =>
