@@ -94,6 +94,8 @@ async function bundleHook() {
     plugins: [loadApart],
   })
   await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-git', 'hook-record'])
+  copyFileSync(join(root, 'src/hook/stint-hook.sh'), join(bin, 'stint-hook.sh'))
+  chmodSync(join(bin, 'stint-hook.sh'), 0o755)
   await bundle({
     outdir: bin,
     entryPoints: { 'opencode-plugin': 'src/hook/opencode.ts' },

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 const packageOf = {
   bash: 'bash',
+  dash: 'dash',
+  busybox: 'busybox',
+  zsh: 'zsh',
   cc: 'gcc',
   git: 'git',
   tmux: 'tmux',

@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import {
   claimPaths,
   findWorkspace,
   isInWorkspace,
   type NewCall,
+  type PassAddition,
   wholeWorkspace,
   type Workspace,
 } from '../lease/index.ts'
@@ -34,6 +36,22 @@ export function findCallTarget(
   const there = repositoryAround(resolve(cwd, first)) ?? here
   const needs = scope === 'paths' ? (pathsIn(there, files, cwd) ?? 'anything') : wholeWorkspace
   return { workspace: there, needs }
+}
+
+/** What a granted call adds to the pass of its session; undefined if the script could not check it. */
+export function passAddition(
+  { cwd = '' }: Pick<HookEvent, 'cwd'>,
+  tool: Tool,
+  { path: root, key }: Workspace,
+  scope: Scope,
+): PassAddition | undefined {
+  const isReal = (path: string): boolean => ifPossible(() => realpathSync.native(path)) === path
+  const isRepository = existsSync(join(root, '.git'))
+  if (!isReal(cwd) || (cwd !== root && !isRepository)) return undefined
+  const files = tool.use === 'edit' ? touchedPaths(tool).map((file) => resolve(cwd, file)) : []
+  const real = files.filter((file) => isReal(dirname(file)))
+  const edits = scope === 'paths' ? real : real.map((file) => dirname(file))
+  return { key, scope, root, isRepository, directories: [cwd], edits }
 }
 
 /** The whole workspace; undefined if any of the files is outside. */

@@ -49,6 +49,8 @@ export interface CallRequest extends Party {
   descent: () => Descent
   /** Where it works: called only for a new claim. */
   origin?: () => ClaimOrigin
+  /** The seconds since boot, if the claim is to get a pass. */
+  passUptime?: number
 }
 
 /** The answer to a call; one that claims nothing is granted without a claim. */
@@ -61,7 +63,7 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<CallAnswer> {
-  const { agent, parent, needs, call, policy, purpose, descent, origin } = request
+  const { agent, parent, needs, call, policy, purpose, descent, origin, passUptime } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
@@ -77,6 +79,7 @@ export function beginCall(
     parent,
     descent,
     origin,
+    passUptime,
   }
   if (needs !== 'anything') return decideAcquire(claims, { ...asked, paths: needs }, observation, nextFence)
   // A shell may run beside claims on single files, but not beside a claim on the whole workspace.
@@ -131,7 +134,11 @@ export function endCall(
 ): Decision<EndedCall> {
   const { agent } = party
   const sessionId = sessionIn(claims, party)
-  const before = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
+  const mine = claims.claims.find((claim) => claim.session_id === sessionId)
+  const before = mine?.holders ?? []
+  // A mark has ended the call: the record need not change.
+  if (mine?.pass !== undefined && call !== undefined && !before.some(hasCall(call)))
+    return { answer: { claim: mine, call } }
   const ended = call ?? (tried === undefined ? own(before, agent)?.calls[0]?.id : tried.call)
   // Another process than the one that began the call may end it: some hosts have several.
   const holders = (all: readonly ClaimHolder[]): ClaimHolder[] =>
@@ -139,6 +146,11 @@ export function endCall(
   const { next, answer } = decideRefresh(claims, { sessionId, holders }, observation)
   return { next, answer: { ...answer, call: ended } }
 }
+
+const hasCall =
+  (id: string) =>
+  ({ calls }: ClaimHolder): boolean =>
+    calls.some((call) => call.id === id)
 
 /**
  * Notes a call that ran although its session has no claim any more and another one has: its user approved it

@@ -4,7 +4,9 @@ import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { readOrigin } from '../base/process/origin.ts'
+import { uptimeSeconds } from '../base/process/platform.ts'
 import {
+  beginByMark,
   type CallPolicy,
   type Claimant,
   type ClaimOrigin,
@@ -13,16 +15,22 @@ import {
   defaultCallPolicy,
   firstWords,
   forEachClaimedSync,
+  forgetPasses,
+  type MarkedCall,
+  noteRefusedCall,
+  type PassAddition,
   readDescent,
   readPrompt,
   type Register,
+  removeMarks,
+  renewPasses,
   takeNotes,
   wholeWorkspace,
   WorkspaceClaims,
 } from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
-import { type CallTarget, describeCall, findCallTarget, purposeOf } from './call-target.ts'
+import { type CallTarget, describeCall, findCallTarget, passAddition, purposeOf } from './call-target.ts'
 import {
   beginCall,
   type CallAnswer,
@@ -64,6 +72,8 @@ export interface HookContext {
   env: NodeJS.ProcessEnv
   /** The time of the event, in clock ticks since boot; absent where processes have no such start time. */
   ticks?: number
+  /** `stint-hook.sh` has started this hook: a claim gets a pass, with which the next calls need no Node. */
+  usesPasses?: boolean
 }
 
 /** The choices of the user that matter for an event. */
@@ -77,8 +87,28 @@ const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end
 export function handleEvent(event: HookEvent, choices: EventChoices, context: HookContext): Verdict {
   if (context.env.STINT_BYPASS === '1') return pass
   const { agent, register } = context
-  const { hold } = choices
   const party = partyOf(event, choices, agent)
+  const verdict = changeClaims(event, party, choices, context)
+  if (event.kind !== 'pre' && hasPasses(event, party, context)) {
+    if (event.kind === 'stop') removeMarks(register, party.sessionId)
+    if (event.kind === 'end') forgetPasses(register, party.sessionId)
+    else renewPasses(register, party)
+  }
+  return verdict
+}
+
+/** Whether the script can find the passes of this party: under the id of the event, of a known process. */
+function hasPasses(
+  { sessionId }: HookEvent,
+  party: Party,
+  { usesPasses }: HookContext,
+): party is Party & { agent: Identity } {
+  return usesPasses === true && party.agent !== null && party.sessionId === sessionId
+}
+
+function changeClaims(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
+  const { register } = context
+  const { hold } = choices
   // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
   if (event.subagent && ofMainThread.has(event.kind)) {
     if (event.kind === 'stop' && party.parent !== undefined) endSubagent(party, register)
@@ -107,7 +137,7 @@ export async function retryToolCall(
   if (call === undefined) return pass
   const { waitMs } = choices
   const decided = await call.claims.claim(call.decide, call.claimant, { waitMs, signal })
-  return judgeCall(event, call, decided, choices, waitMs)
+  return judgeCall(event, call, decided, { choices, context, waitedMs: waitMs })
 }
 
 /** The session of an event, or its subagent if these are kept apart. */
@@ -143,19 +173,26 @@ const wordsOf = (
 function beginToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
   const call = prepareCall(event, party, choices, context)
   if (call === undefined) return pass
+  if (call.marked !== undefined && beginByMark(call.claims, call.marked)) {
+    renewPasses(context.register, call.marked, call.added)
+    return pass
+  }
   const noteAs = choices.waitMs ? 'wait' : 'refusal'
   const decided = call.claims.claimSync(call.decide, call.claimant, { noteAs })
-  return judgeCall(event, call, decided, choices)
+  return judgeCall(event, call, decided, { choices, context })
 }
 
 /** A call that needs a claim: on which workspace, for which party, and how it is decided. */
 interface PreparedCall {
   workspace: string
+  party: Party
+  call: string
+  /** Set if it may begin without a change of the record. */
+  marked?: MarkedCall
+  added?: PassAddition
   claims: WorkspaceClaims
   claimant: Claimant
   decide: Decide<CallAnswer>
-  /** The environment of the agent, which names the home. */
-  env: NodeJS.ProcessEnv
 }
 
 /** Undefined if the call changes no file. */
@@ -171,37 +208,52 @@ function prepareCall(
   const request = callRequest(event, tool, needs, party, choices, context)
   return {
     workspace: workspace.path,
+    party,
+    call: request.call.id,
+    ...(hasPasses(event, party, context) &&
+      request.passUptime !== undefined && {
+        added: passAddition(event, tool, workspace, choices.scope),
+        marked: {
+          ...party,
+          id: request.call.id,
+          kind: request.call.kind ?? 'command',
+          needs: needs === 'anything' ? [] : needs,
+          uptime: request.passUptime,
+        },
+      }),
     claims: WorkspaceClaims.open(context.register, { workspace }),
     claimant: actorOf(request),
     decide: (record, observation, fence) => beginCall(record, request, observation, fence),
-    env: context.env,
   }
 }
 
 /** The verdict on a call whose claim was granted or refused, after a wait of `waitedMs` milliseconds. */
 function judgeCall(
   event: HookEvent,
-  { workspace, claims, claimant, env }: PreparedCall,
+  { workspace, claims, claimant, party, call, added }: PreparedCall,
   decided: Decided<CallAnswer>,
-  choices: EventChoices,
-  waitedMs = 0,
+  { choices, context, waitedMs = 0 }: { choices: EventChoices; context: HookContext; waitedMs?: number },
 ): Verdict {
   const { answer, before, observation } = decided
+  const isMarked = hasPasses(event, party, context)
+  if (isMarked && answer.granted) renewPasses(claims.register, party, added)
   if (!answer.granted) {
+    if (isMarked) noteRefusedCall(claims.register, party.sessionId, call)
     const met = { waitedMs, waiters: claims.waitersSync(decided), parent: claimant.parent }
     return { block: true, reason: callRefusal(workspace, answer.by, observation, met) }
   }
-  const late = before?.claims.find(({ session_id }) => session_id === claimant.session_id)?.late_call
+  if (before === undefined) return pass
+  const late = before.claims.find(({ session_id }) => session_id === claimant.session_id)?.late_call
   if (late !== undefined) return { block: false, context: intrusionText(late, observation) }
   // The history is read only for a new grant, and only if the host can tell the model.
   if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
     return pass
   const { claim } = answer
-  const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
-  if (before === undefined || had?.fence === claim.fence) return pass
+  const had = before.claims.find(({ session_id }) => session_id === claim.session_id)
+  if (had?.fence === claim.fence) return pass
   const ended = claims.activity.endedBeforeSync(claim, before)
   const { wall } = observation.now
-  const notes = ifPossible(() => takeNotes(stintHome(env), claims.key, claim.session_id, wall)) ?? []
+  const notes = ifPossible(() => takeNotes(stintHome(context.env), claims.key, claim.session_id, wall)) ?? []
   if (ended.length === 0 && notes.length === 0) return pass
   const lines = [handOverText(ended, observation), notesText(notes, observation)]
   return { block: false, context: lines.filter((line) => line !== '').join(' ') }
@@ -213,8 +265,9 @@ function callRequest(
   needs: CallTarget['needs'],
   party: Party,
   choices: EventChoices,
-  { env, ticks }: HookContext,
+  context: HookContext,
 ): CallRequest {
+  const { env, ticks } = context
   const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
   const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
   return {
@@ -225,6 +278,7 @@ function callRequest(
     purpose: purposeOf(event, clean),
     descent: () => readDescent(party.agent?.pid ?? process.pid, env),
     origin: () => originOf(event, party, choices, env),
+    ...(hasPasses(event, party, context) && { passUptime: uptimeSeconds() }),
   }
 }
 

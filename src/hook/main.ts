@@ -13,7 +13,7 @@ import { handleEvent, type HookContext } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
-import { readObject, readText } from './read-input.ts'
+import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 import { waitForCall } from './wait-for-call.ts'
@@ -45,7 +45,8 @@ function runHook(
     const verdict = orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
     return { response: formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed }) }
   }
-  const input = readObject()
+  const given = takeInput(env)
+  const input = readObject(given?.length === 0 ? undefined : given)
   const json = typeof input === 'string' ? eventOfPatch(input) : input
   if (json === undefined) {
     const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
@@ -55,7 +56,9 @@ function runHook(
   const { host, kind } = event
   const format = (verdict: Verdict): HookResponse =>
     formatResponse(verdict, { host, kind, configured, failClosed })
-  const judged = orFault(options, event, env, checkTask, () => judgeEvent(event, options, env))
+  const judged = orFault(options, event, env, checkTask, () =>
+    judgeEvent(event, options, env, given !== undefined),
+  )
   return { response: judged instanceof Promise ? judged.then(format) : format(judged), event }
 }
 
@@ -87,11 +90,12 @@ function judgeEvent(
   event: HookEvent,
   options: HookOptions,
   env: NodeJS.ProcessEnv,
+  usesPasses: boolean,
 ): Verdict | Promise<Verdict> {
   const agent = agentProcess(event.host, env)
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
-  const context = { register: homeRegister(env), agent, env, ticks }
+  const context = { register: homeRegister(env), agent, env, ticks, usesPasses }
   const record = (verdict: Verdict): Verdict => recorded(event, verdict, options, context)
   const verdict = handleEvent(event, options, context)
   if (!verdict.block || options.waitMs === 0) return record(verdict)

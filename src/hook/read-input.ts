@@ -1,4 +1,4 @@
-import { readSync } from 'node:fs'
+import { readFileSync, readSync } from 'node:fs'
 import { parseObject } from '../base/text/fields.ts'
 import { sleep } from '../base/process/clock.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
@@ -7,6 +7,23 @@ const stdin = 0
 
 /** Far more than any event has; longer input is refused. */
 const maxBytes = 64 << 20
+
+/** The variable in which `stint-hook.sh` passes on what it has read of the event. */
+const inputVariable = 'STINT_HOOK_INPUT'
+
+/**
+ * Takes what the script has read out of the environment, which the children of this process inherit.
+ * Undefined if no script has started it.
+ */
+export function takeInput(env: NodeJS.ProcessEnv): Buffer | undefined {
+  const text = env[inputVariable]
+  delete env[inputVariable]
+  // The script may have read half of a character, which the variable cannot show.
+  if (text === undefined || !text.includes('\uFFFD')) return text === undefined ? text : Buffer.from(text)
+  const environment = readFileSync('/proc/self/environ')
+  const start = environment.indexOf(`\0${inputVariable}=`) + inputVariable.length + 2
+  return environment.subarray(start, environment.indexOf(0, start))
+}
 
 /** Reads all of stdin, up to about `maxBytes`. */
 export function readText(): string {
@@ -20,16 +37,15 @@ export function readText(): string {
 }
 
 /**
- * Reads a JSON object from stdin, without waiting for its end: not every host closes it. If stdin contains
- * anything else, returns its text.
+ * Reads a JSON object from stdin, after what was read of it `before`, without waiting for its end: not every
+ * host closes it. If stdin contains anything else, returns its text.
  */
-export function readObject(): Record<string, unknown> | string {
+export function readObject(before: Buffer = readChunk()): Record<string, unknown> | string {
   const chunks: Buffer[] = []
   const nesting = new Nesting()
   let length = 0
   let isInvalid = false
-  for (;;) {
-    const chunk = readChunk()
+  for (let chunk = before; ; chunk = readChunk()) {
     if (chunk.length === 0 || length > maxBytes) return joined(chunks, length)
     chunks.push(chunk)
     length += chunk.length

@@ -18,7 +18,7 @@ const helpers = new Set(['caffeinate', 'systemd-inhibit'])
 export const waitingHookName = 'stint-hook'
 
 /** The command line of a hook, or of the shell that has started it. */
-const hookCommand = /(?:^|[\0/ '"])stint-hook(?:\.cjs)?(?:[\0 '"]|$)/
+const hookCommand = /(?:^|[\0/ '"])stint-hook(?:\.cjs|\.sh)?(?:[\0 '"]|$)/
 
 /**
  * The processes that the calls of a claim have started and left running, and that are not noted yet: this

@@ -49,7 +49,8 @@ export { activityText, blockReason, originText, roughDuration, workText } from '
 export { addNote, listNotes, maxNoteLength, type Note, noteKeptMs, noteText, takeNotes } from './notes.ts'
 export {
   forgetPasses,
-  isPassOld,
+  beginByMark,
+  type MarkedCall,
   noteRefusedCall,
   type PassAddition,
   removeMarks,

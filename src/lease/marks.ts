@@ -26,6 +26,9 @@ interface Mark {
 
 const line = /^([+-])([\w.-]{1,128}) (\d{1,12}\.\d{1,9})(?: (\d{1,10}) (command|edit))?$/
 
+/** Whether the id of a call can be in a mark. */
+export const isMarkId = (id: string): boolean => /^[\w.-]{1,128}$/.test(id)
+
 /** The marks of a file. A line that is torn or damaged is undefined. */
 function parseMarks(text: string): (Mark | undefined)[] {
   const lines = text.split('\n')

@@ -10,10 +10,12 @@ import { type Identity, liveness, parseIdentity } from '../base/process/liveness
 import { uptimeSeconds } from '../base/process/platform.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type Claim, type ClaimsRecord, isSameProcess, parseClaimsRecord } from './claim-record.ts'
+import { isInForce } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
-import { endsName, epochOfMarks } from './marks.ts'
+import { endsName, epochOfMarks, isMarkId } from './marks.ts'
 import { type Register, runSync } from './register.ts'
 import { covers } from './rules.ts'
+import type { WorkspaceClaims } from './workspace-claims.ts'
 
 // A pass tells the hooks of a session, without Node, that its claim stands: `hook/stint-hook.sh` reads it.
 // All passes of a session are in one directory with its marks, each named after its key.
@@ -37,10 +39,6 @@ export interface Pass {
 
 /** After so many seconds Node is asked, and renews the claim. */
 const passSeconds = 3600
-
-/** Whether a claim that got its pass at this uptime needs a new one. */
-export const isPassOld = ({ uptime }: { uptime: number }): boolean =>
-  (uptimeSeconds() ?? Number.POSITIVE_INFINITY) - uptime > passSeconds
 
 /** How many paths of each kind a pass has: a shell reads them one byte at a time. */
 const maxPaths = 12
@@ -167,6 +165,8 @@ function writePass(
   const [directories, edits] = [pass.directories.filter(isListed), pass.edits.filter(isListed)]
   if (!isPlain(pass.root) || directories.length === 0) return
   const text = formatPassFile({ ...pass, agent, until, directories, edits })
+  // The script appends only to a file that is there, so it creates none that others may read.
+  appendPrivateFile(join(path, `${pass.key}.${pass.epoch}`), '')
   renameInto(join(path, pass.key), (staged) => createPrivateFile(staged, text))
 }
 
@@ -181,10 +181,45 @@ const localFileSystems = new Set([
 /** A network file system may show a listing that is out of date. */
 const isLocal = (path: string): boolean => localFileSystems.has(statfsSync(path).type)
 
+/** A call that may begin without a change of the record. */
+export interface MarkedCall extends PassOwner {
+  id: string
+  kind: 'command' | 'edit'
+  /** The paths that the claim must cover. */
+  needs: readonly string[]
+  /** The seconds since boot now. */
+  uptime: number
+}
+
+/**
+ * Begins a call as the script does, in the present epoch, if the claim covers it and stands: the pass does
+ * not list its paths, or another session has changed the record. A change would close that session's pass.
+ */
+export function beginByMark(claims: WorkspaceClaims, call: MarkedCall): boolean {
+  const { register, key } = claims
+  const { sessionId, agent, uptime } = call
+  const directory = register.marks?.directory
+  const { epoch, record, observation } = claims.readSync()
+  const claim = record.claims.find(({ session_id }) => session_id === sessionId)
+  if (directory === undefined || claim?.pass === undefined || record.closed === true) return false
+  const isOld = uptime - claim.pass.uptime > passSeconds || uptime < claim.pass.uptime
+  const isTold = claim.late_call !== undefined || claim.unconfirmed === true
+  const isCovered = call.needs.every((need) => claim.paths.some((path) => covers(path, need)))
+  const isHolder = claim.holders.some((holder) => isSameProcess(holder, agent))
+  if (isOld || isTold || !isCovered || !isHolder || !isInForce(claim, observation)) return false
+  const marks = join(directory, sessionId, `${key}.${epoch}`)
+  const mark = `+${call.id} ${uptime.toFixed(2)} ${agent.pid} ${call.kind}\n`
+  if (!isMarkId(call.id) || ifPossible(() => appendPrivateFile(marks, mark) ?? true) === undefined)
+    return false
+  if (runSync(register, register.read(key)).epoch === epoch) return true
+  noteRefusedCall(register, sessionId, call.id)
+  return false
+}
+
 /** Notes the end of a call that was refused after its hook had written a mark. */
 export function noteRefusedCall(register: Register, sessionId: string, id: string): void {
   const directory = register.marks?.directory
-  if (directory === undefined || !isSessionId(sessionId) || !/^[\w.-]{1,128}$/.test(id)) return
+  if (directory === undefined || !isSessionId(sessionId) || !isMarkId(id)) return
   const uptime = uptimeSeconds() ?? 0
   ifPossible(() => appendPrivateFile(join(directory, sessionId, endsName), `-${id} ${uptime.toFixed(2)}\n`))
 }
