@@ -15,9 +15,15 @@ class Installed extends HookWorld {
     copyPrograms(join(projectRoot, 'dist/bin'), this.bin)
   }
 
-  async fire(host: SettingsAgentName, moment: Moment, record = false) {
+  async fire(host: SettingsAgentName, moment: Moment, record = false, session?: string) {
     const line = lineOf(host, moment, { record }, [process.execPath, join(this.bin, 'stint-hook.cjs')])
-    return outcome(host, await this.startHook(host, moment, { line }).finished)
+    const named = session === undefined ? {} : { session }
+    return outcome(host, await this.startHook(host, moment, { line, ...named }).finished)
+  }
+
+  /** The bytes of the only cache. */
+  get cache(): Buffer {
+    return readFileSync(join(this.bin, readdirSync(this.bin).find((name) => name.endsWith('.cache')) ?? ''))
   }
 
   get caches(): string[] {
@@ -39,6 +45,20 @@ test('a tool call makes the code cache, other events do not', async () => {
   expect(world.caches).toEqual(['hook-main', 'hook-record'])
   expect(await world.fire('claude', 'pre', true)).toMatchObject({ allowed: true })
   expect(readdirSync(join(world.home, 'hook-queue'))).toHaveLength(2)
+})
+
+test('the first three calls that pass, and that are refused, add their functions to the code cache', async () => {
+  await using world = new Installed()
+  const seen: Buffer[] = []
+  for (const session of ['mine', 'other'])
+    for (let count = 0; count < 4; count++) {
+      const { allowed } = await world.fire('claude', 'pre', false, session)
+      expect(allowed).toBe(session === 'mine')
+      seen.push(world.cache)
+    }
+  const isNew = seen.map((bytes, index) => index === 0 || !bytes.equals(seen[index - 1] ?? bytes))
+  expect(isNew).toEqual([true, true, true, false, true, true, true, false])
+  expect(seen.map((bytes) => bytes.at(-1))).toEqual([1, 2, 3, 3, 0x13, 0x23, 0x33, 0x33])
 })
 
 test('a damaged code cache is ignored and made again', async () => {

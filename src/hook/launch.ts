@@ -1,45 +1,61 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { join } from 'node:path'
 import { Script } from 'node:vm'
 import { saveCompiled } from '../base/process/compiled-code.ts'
+import type { Ended } from './main.ts'
 
 /**
  * Starts the hook from a V8 code cache: an agent waits for the hook at every tool call, and compiling takes
  * longer than running it. The cache lies beside the code, where only a user who may change the code may
- * write, and is named after its hash. The first tool call that may write there makes it.
+ * write, and is named after its hash. The first tool calls that may write there make it.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 
-/** Larger than any of the files. */
-const maxBytes = 1 << 20
+/** A script, and how many calls have put their functions into its cache: allowed ones, and refused ones. */
+interface Compiled {
+  script: Script
+  cache: string
+  calls: { allowed: number; refused: number }
+}
 
-const toSave: (() => void)[] = []
+/** The first of each kind need different functions: in a new home, in a free workspace, in the session's own. */
+const maxCalls = 3
+
+/** Larger than any of the files. Used for one after the other, as a new one costs a fault for each page. */
+const buffer = Buffer.allocUnsafeSlow(1 << 20)
+
+const compiled: Compiled[] = []
 
 /** Each of the bundled modules requires what it uses, and `require` takes longer than most of them. */
 const loaded: Record<string, unknown> = {}
 
+const { call, isAnswered } = runMain()
 // Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
-if (runMain().worthKeeping) for (const save of toSave) save()
+if (call !== undefined) for (const each of compiled) addToCache(each, call)
+// Faster than to leave the end to Node, which would take the heap apart.
+if (isAnswered) process.exit()
 
 /** Runs the hook. If its code cannot be read, the host decides what a hook that failed means. */
-function runMain(): { worthKeeping: boolean } {
+function runMain(): Ended {
   try {
-    return load('hook-main') as { worthKeeping: boolean }
+    return load('hook-main') as Ended
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
     process.stderr.write(`stint-hook: cannot load its code: ${(error as Error).message}\n`)
     process.exitCode = 1
-    return { worthKeeping: false }
+    return { call: undefined, isAnswered: false }
   }
 }
 
 /** Loads a CommonJS module from its cache, or compiles it. */
 function load(name: string): unknown {
-  const file = join(__dirname, `${name}.cjs`)
-  const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
+  const file = `${__dirname}/${name}.cjs`
+  const cache = `${__dirname}/${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`
   const source = `(function (require, module, __dirname) {${read(file).toString('latin1')}\n})`
-  const script = new Script(source, { filename: file, cachedData: tryRead(cache) })
-  if (script.cachedDataRejected !== false) toSave.push(() => saveCompiled(script, cache))
+  // The last byte counts the calls.
+  const bytes = tryRead(cache)
+  const script = new Script(source, { filename: file, cachedData: bytes?.subarray(0, -1) })
+  const counted = script.cachedDataRejected === false ? (bytes?.at(-1) ?? 0) : 0
+  compiled.push({ script, cache, calls: { allowed: counted & 15, refused: counted >> 4 } })
   const module = { exports: {} }
   const run = script.runInThisContext() as (...given: unknown[]) => void
   run(
@@ -49,6 +65,14 @@ function load(name: string): unknown {
     __dirname,
   )
   return module.exports
+}
+
+/** Saves a script with the functions that this call has compiled, unless enough calls of its kind did so. */
+function addToCache({ script, cache, calls }: Compiled, call: 'allowed' | 'refused'): void {
+  if (calls[call] >= maxCalls) return
+  calls[call] += 1
+  const count = Buffer.of(calls.allowed | (calls.refused << 4))
+  saveCompiled({ createCachedData: () => Buffer.concat([script.createCachedData(), count]) }, cache)
 }
 
 function tryRead(path: string): Buffer | undefined {
@@ -62,8 +86,7 @@ function tryRead(path: string): Buffer | undefined {
 /** Uses only calls that the hook needs anyway: Node compiles its own functions at their first use. */
 function read(path: string): Buffer {
   const fd = openSync(path, 'r')
-  const bytes = Buffer.allocUnsafeSlow(maxBytes)
-  const size = readSync(fd, bytes)
+  const size = readSync(fd, buffer)
   closeSync(fd)
-  return bytes.subarray(0, size)
+  return buffer.subarray(0, size)
 }

@@ -18,12 +18,25 @@ import type { RecordRequest } from './record/record.ts'
 import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 import { waitForCall } from './wait-for-call.ts'
 
+/** What the launcher learns about an event that was handled. */
+export interface Ended {
+  /** Set for a tool call: the functions compiled by now are those that such a call needs. */
+  call: 'allowed' | 'refused' | undefined
+  /** Nothing is left to do: no wait is under way. */
+  isAnswered: boolean
+}
+
 const { response, event } = runHook(process.argv.slice(2), process.env)
+export const isAnswered: Ended['isAnswered'] = !(response instanceof Promise)
 if (response instanceof Promise) void response.then(respond)
 else respond(response)
 
-/** Tells the launcher that the functions compiled by now are those that a tool call needs. */
-export const worthKeeping = event?.kind === 'pre' && event.tool !== undefined
+export const call: Ended['call'] = callOf(event, response)
+
+function callOf(event: HookEvent | undefined, response: HookResponse | Promise<HookResponse>): Ended['call'] {
+  if (event?.kind !== 'pre' || event.tool === undefined || response instanceof Promise) return undefined
+  return response.codeIfUnread === 0 ? 'allowed' : 'refused'
+}
 
 function respond({ stdout, stderr, code, codeIfUnread }: HookResponse): void {
   deliver(2, stderr)

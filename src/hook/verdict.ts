@@ -10,6 +10,7 @@ import {
   type Note,
   noteText,
   type Observation,
+  observeSession,
   originText,
   remainingMs,
   roughDuration,
@@ -51,17 +52,16 @@ export const callRefusal = (
   { waitedMs, waiters, parent }: { waitedMs: number; waiters: readonly Waiter[]; parent?: string },
 ): string => {
   const isSibling = parent !== undefined && by.ancestors?.includes(parent) === true
+  const obstacle = lookAt(by, observation)
   return [
-    isSibling
-      ? holderText(workspace, by, observation, siblingSentence(by))
-      : holderText(workspace, by, observation),
+    holderText(workspace, obstacle, isSibling ? siblingSentence(by) : holderSentence(obstacle)),
     ...(waitedMs === 0 ? [] : [`The hook has waited ${roughDuration(waitedMs)} for it.`]),
     ...(waiters.length === 0
       ? []
       : [`${waitersText(waiters.map((each) => waitedMsOf(each, observation)))}.`]),
     'Nothing was changed. Do not look for a way around it: continue with work that changes no files,',
-    isSibling ? siblingAdvice : advice(by, observation),
-    endText(by, observation),
+    isSibling ? siblingAdvice : advice(obstacle),
+    endText(obstacle),
   ].join(' ')
 }
 
@@ -69,9 +69,8 @@ export const callRefusal = (
 const siblingAdvice =
   'then try again, when that subagent is done; or end your turn, and tell the agent that started you.'
 
-function advice(by: Claim, observation: Observation): string {
-  const { left } = activityText(by, observation)
-  const close = isInSharedServer(by, observation) ? '' : 'close it, '
+function advice({ left, isInSharedServer }: Obstacle): string {
+  const close = isInSharedServer ? '' : 'close it, '
   const help =
     left === undefined ? `let that session finish, ${close}` : `end pid ${left.pid} if it is not needed, `
   return `then try again (\`stint lock wait --timeout 60s\`, run as a command of its own, ends as soon as it is free); or tell the user, who can ${help}or start you in another git worktree.`
@@ -86,13 +85,15 @@ export const gitRefusal = (
   by: Claim,
   observation: Observation,
   { happened, isDone }: { happened: string; isDone: boolean },
-): string =>
-  [
-    holderText(workspace, by, observation),
+): string => {
+  const obstacle = lookAt(by, observation)
+  return [
+    holderText(workspace, obstacle, holderSentence(obstacle)),
     happened,
-    endText(by, observation),
+    endText(obstacle),
     ...(isDone ? [] : ['To go on anyway, set STINT_BYPASS=1 for this one command.']),
   ].join('\n')
+}
 
 /** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
 export function handOverText(ended: readonly ClaimActivity[], { now }: Observation): string {
@@ -124,16 +125,32 @@ export function intrusionText({ session_id, name, at }: LateCall, { now }: Obser
 /** What a refusal says if git has not begun yet. */
 export const nothingChanged = 'Nothing was changed.'
 
+/** A claim in the way, and what its session does. */
+interface Obstacle {
+  by: Claim
+  observation: Observation
+  /** Continues a sentence about the session. */
+  busy: string
+  /** The process that alone keeps the claim. */
+  left: { pid: number } | undefined
+  /** Its process is the app-server of Codex, in which the sessions of all windows run. */
+  isInSharedServer: boolean
+}
+
+function lookAt(by: Claim, given: Observation): Obstacle {
+  const observation = observeSession(by, given)
+  const { text: busy, left } = activityText(by, observation)
+  const isInSharedServer = by.holders.some(
+    (holder) =>
+      observation.liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'),
+  )
+  return { by, observation, busy, left, isInSharedServer }
+}
+
 /** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
-function holderText(
-  workspace: string,
-  by: Claim,
-  observation: Observation,
-  sentence: string = holderSentence(by, observation),
-): string {
+function holderText(workspace: string, { by, observation, busy, left }: Obstacle, sentence: string): string {
   const where = visibleText(workspace)
   const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
-  const { text: busy, left } = activityText(by, observation)
   const purpose = left === undefined ? by.purpose : null
   const doing = purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(purpose, 200))}`
   const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
@@ -144,22 +161,17 @@ function holderText(
 }
 
 /** The end of a shared server would end the sessions of all windows, so that sentence asks only to wait. */
-function holderSentence(by: Claim, observation: Observation): string {
+function holderSentence({ by, isInSharedServer }: Obstacle): string {
   const session = visibleText(by.session_id)
   if (by.pid === null) return `parallel session lock held by ${session} — wait or close that session first`
-  if (!isInSharedServer(by, observation)) return blockReason(session, by.pid)
+  if (!isInSharedServer) return blockReason(session, by.pid)
   return `parallel session lock held by ${session} — wait for that session. Its pid ${by.pid} is the app-server of all Codex windows: do not end it`
 }
 
 const siblingSentence = ({ session_id }: Claim): string =>
   `parallel session lock held by ${visibleText(session_id)} — wait for it: it is another subagent of your own session`
 
-/** All windows of Codex run their sessions in one process, `codex app-server`. */
-const isInSharedServer = ({ holders }: Claim, { liveness }: Observation): boolean =>
-  holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
-
-function endText(by: Claim, observation: Observation): string {
-  const { left } = activityText(by, observation)
+function endText({ by, observation, left }: Obstacle): string {
   const end = left === undefined ? 'Its claim expires' : 'It is free when the last such process has ended,'
   return `${end} in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
 }

@@ -55,12 +55,19 @@ export function ageOf(claim: Claim, now: Now): number {
   return age < -claim.ttl_ms ? Number.POSITIVE_INFINITY : Math.max(0, age)
 }
 
-/** Milliseconds until the claim expires, if it is not refreshed and its work does not end before. */
-export function remainingMs(claim: Claim, observation: Observation): number {
+/**
+ * Milliseconds until the claim expires, if it is not refreshed and its work does not end before. If time alone
+ * keeps it for `enoughMs`, its work is not looked for, and may keep it for longer.
+ */
+export function remainingMs(claim: Claim, observation: Observation, enoughMs = Infinity): number {
   const restMs =
     statusByTime(claim, observation) === 'fresh' ? claim.ttl_ms - ageOf(claim, observation.now) : 0
-  return Math.max(restMs, busyWork(claim, observation)?.endsInMs ?? 0) + 1
+  const busyMs = restMs >= enoughMs ? 0 : (busyWork(claim, observation)?.endsInMs ?? 0)
+  return Math.max(restMs, busyMs) + 1
 }
+
+/** No caller pauses longer before it asks again: a holder may release long before its claim expires. */
+export const maxRetryAfterMs = 3000
 
 /** Alive if any holder is, dead if all are; unknown if there is no holder. */
 export function claimLiveness({ holders }: Claim, { liveness }: Observation): Liveness {

@@ -83,7 +83,7 @@ export {
   refuse,
   type ReleaseAnswer,
 } from './rules.ts'
-export type { Decide, Decided } from './stored-claims.ts'
+export { type Decide, type Decided, observeSession } from './stored-claims.ts'
 export { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
 export { ChangeHints, type Claimant, lookEveryMs } from './waiting.ts'
 export { type Blocker, WorkspaceClaims } from './workspace-claims.ts'

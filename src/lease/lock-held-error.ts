@@ -1,7 +1,7 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
-import { ageOf, busyWork, claimLiveness, type Observation } from './claim-status.ts'
+import { ageOf, busyWork, claimLiveness, maxRetryAfterMs, type Observation } from './claim-status.ts'
 import type { Claim, ClaimOrigin } from './claim-record.ts'
 import { isDeserted, type Work } from './claim-work.ts'
 import type { Now } from './register.ts'
@@ -60,9 +60,6 @@ export function activityText(
 /** A duration in seconds; less than one is "a moment". */
 export const roughDuration = (ms: number): string =>
   ms < 1000 ? 'a moment' : formatDuration(Math.round(ms / 1000) * 1000)
-
-/** The longest pause that a refusal suggests: a holder may release long before its claim expires. */
-const maxRetryAfterMs = 3000
 
 /** `LOCK_HELD`, with the holder and its purpose, how long the caller has waited, and how many others wait. */
 export function heldError(

@@ -11,7 +11,7 @@ import {
   type HolderCall,
   isSameProcess,
 } from './claim-record.ts'
-import { isInForce, type Observation, remainingMs } from './claim-status.ts'
+import { isInForce, maxRetryAfterMs, type Observation, remainingMs } from './claim-status.ts'
 import { backgroundOf, isDeserted } from './claim-work.ts'
 import { areKin, findAncestors, type Kin, type PartyRequest } from './party.ts'
 
@@ -140,7 +140,8 @@ export function refuse(
   by: Claim,
   observation: Observation,
 ): Decision<Extract<AcquireAnswer, { granted: false }>> {
-  const answer = { granted: false as const, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) }
+  const retryAfterMs = Math.ceil(remainingMs(by, observation, maxRetryAfterMs))
+  const answer = { granted: false as const, by, retryAfterMs }
   if (by.dead_since !== undefined || !isDeserted(by, observation)) return { answer }
   const noted: Claim = { ...by, dead_since: Math.round(observation.now.wall) }
   return { next: replaceClaim(record, by, noted), answer }

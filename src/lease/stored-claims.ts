@@ -5,6 +5,7 @@ import { type Identity, type Liveness, ownIdentity } from '../base/process/liven
 import { thisMachine } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import {
+  type Claim,
   type ClaimsRecord,
   countableTime,
   formatClaimsRecord,
@@ -15,6 +16,7 @@ import {
   replaceUnreadable,
 } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
+import { isDeserted } from './claim-work.ts'
 import type { LeaseTarget } from './lease-target.ts'
 import { withFolded, withMarks } from './marks.ts'
 import type { Now, Register, Steps } from './register.ts'
@@ -219,6 +221,17 @@ export function observe(now: Now, liveness: Observation['liveness'], name: strin
   let table: ProcessTable | undefined
   const processes = (): ProcessTable => (table ??= readProcessTable())
   return { now, liveness, processes, ...(isAbsolute(name) && { workspace: name }) }
+}
+
+/**
+ * An observation for telling people what the session of a claim does. It reads the processes of that session
+ * only; those of a dead agent and of a turn that has ended can be anywhere.
+ */
+export function observeSession(claim: Claim, observation: Observation): Observation {
+  if (observation.processes === undefined || claim.turn_ended || isDeserted(claim, observation))
+    return observation
+  let table: ProcessTable | undefined
+  return { ...observation, processes: () => (table ??= readProcessTable(claim.holders)) }
 }
 
 /** Enough of the boot id to tell this boot from the last. */

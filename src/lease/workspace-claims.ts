@@ -13,7 +13,7 @@ import {
   parseClaimsRecord,
   wholeWorkspace,
 } from './claim-record.ts'
-import { type Observation, remainingMs } from './claim-status.ts'
+import { maxRetryAfterMs, type Observation, remainingMs } from './claim-status.ts'
 import { isDeserted } from './claim-work.ts'
 import {
   isWorkspaceKey,
@@ -477,7 +477,7 @@ const claimantOf = (request: AcquireRequest): Claimant => ({
 const refusedBy = (by: Claim, observation: Observation): Refused => ({
   granted: false,
   by,
-  retryAfterMs: Math.ceil(remainingMs(by, observation)),
+  retryAfterMs: Math.ceil(remainingMs(by, observation, maxRetryAfterMs)),
 })
 
 /** Whether the session has no claim in force yet, and works for none that has: such a party never queues. */

@@ -20,6 +20,23 @@ test('the table shows a process with its parent, start, user, directory and vari
   expect(found && startedSince(found, { ticks: (found.started ?? 0) + 1, wall: before.wall })).toBe(false)
 })
 
+test('the table of a root has its descendants and the ancestors of this process, and no others', async () => {
+  await using world = new World()
+  const other = world.start('sleep', ['600'])
+  const root = world.start('sh', ['-c', 'sh -c "sleep 601; :"; :'])
+  const namesBelow = (): string[] =>
+    readProcessTable([root])
+      .processes.filter(({ pid }) => pid >= root.pid)
+      .map(({ name }) => name)
+  await until('its grandchild runs', () => namesBelow().includes('sleep'))
+  const table = readProcessTable([root])
+  const pids = table.processes.map(({ pid }) => pid)
+  expect(namesBelow().toSorted()).toEqual(['sh', 'sh', 'sleep'])
+  expect(pids).toEqual(expect.arrayContaining([process.pid, process.ppid, 1]))
+  expect(pids).not.toContain(other.pid)
+  expect(table.isComplete).toBe(true)
+})
+
 test('what cannot be read about a process is unknown', () => {
   const table = readProcessTable()
   expect(table.userOf(0x7ffffff0)).toBeUndefined()

@@ -1,6 +1,15 @@
 import { readlinkSync, statSync } from 'node:fs'
 import { ifPossible } from '../errors/if-possible.ts'
-import { readAllProcessStats, readEnvironment, readSystemFile, uptimeSeconds } from './platform.ts'
+import { listIfReadable } from '../fs/exists.ts'
+import type { Identity } from './liveness.ts'
+import {
+  type ProcessStat,
+  readAllProcessStats,
+  readEnvironment,
+  readProcessStat,
+  readSystemFile,
+  uptimeSeconds,
+} from './platform.ts'
 import type { RelatedProcess } from './process-tree.ts'
 
 /** All processes at one moment. Directories, users and environments are read when they are asked for. */
@@ -28,13 +37,51 @@ export interface TableProcess extends RelatedProcess {
 /** The clock ticks of start times in a second, a constant of the kernel on every common machine. */
 const ticksPerSecond = 100
 
-/** Reads all processes: from /proc, or with `ps` on macOS. */
-export const readProcessTable = (): ProcessTable =>
-  process.platform === 'darwin' ? tableByPs() : tableByProc()
+/**
+ * Reads all processes: from /proc, or with `ps` on macOS. With `roots`, only those, their descendants and the
+ * ancestors of this process, if the kernel lists the children of a process. That is far less to read, but a
+ * child whose neighbour ends at that moment can be missing: it is for telling people what runs, not for
+ * deciding that nothing does.
+ */
+export const readProcessTable = (roots?: readonly Pick<Identity, 'pid'>[]): ProcessTable =>
+  process.platform === 'darwin'
+    ? tableByPs()
+    : tableByProc((roots && statsBelow(roots)) ?? readAllProcessStats())
 
-function tableByProc(): ProcessTable {
+function statsBelow(roots: readonly Pick<Identity, 'pid'>[]): ProcessStat[] | undefined {
+  const found = new Map<number, ProcessStat>()
+  const find = (pid: number): ProcessStat | undefined => {
+    const stat = found.has(pid) ? undefined : readProcessStat(pid)
+    if (stat !== undefined) found.set(pid, stat)
+    return stat
+  }
+  for (let pid: number | undefined = process.pid; pid !== undefined;) pid = find(pid)?.ppid
+  const pids = roots.map(({ pid }) => pid)
+  for (const pid of pids) {
+    find(pid)
+    const children = readChildren(pid)
+    if (children === undefined) return undefined
+    pids.push(...children.filter((child) => !pids.includes(child)))
+  }
+  return [...found.values()]
+}
+
+/** The children of a process, which each of its threads has some of; undefined if they are not listed. */
+function readChildren(pid: number): number[] | undefined {
+  const lists = listIfReadable(`/proc/${pid}/task`).map((thread) =>
+    readSystemFile(`/proc/${pid}/task/${thread}/children`),
+  )
+  const known = lists.filter((list) => list !== undefined)
+  if (known.length === 0 && lists.length > 0) return undefined
+  return known
+    .flatMap((list) => list.split(' '))
+    .map(Number)
+    .filter((child) => child > 0)
+}
+
+function tableByProc(stats: readonly ProcessStat[]): ProcessTable {
   const bootedAt = Date.now() - (uptimeSeconds() ?? 0) * 1000
-  const processes = readAllProcessStats().map((stat) => ({
+  const processes = stats.map((stat) => ({
     ...stat,
     startedAt: bootedAt + (stat.started / ticksPerSecond) * 1000,
   }))
