@@ -1,6 +1,7 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import type { HostName } from '../hook/host.ts'
+import type { HookChoices } from '../hook/options.ts'
 import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
 import type { InstallPlace } from './agents.ts'
 
@@ -14,6 +15,14 @@ export interface Change {
   after: Buffer | undefined
   /** The path of a copy of the file from before the installation. */
   backup?: string
+}
+
+/** How hooks are written. */
+export interface HookWriting {
+  program: readonly string[]
+  /** The choices for the hooks, which may depend on those that are installed: call it under the lease. */
+  choices(): HookChoices
+  dryRun: boolean
 }
 
 /** Adds the path of the file to a `SETTINGS_INVALID` error that does not name it. */

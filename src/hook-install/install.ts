@@ -2,7 +2,7 @@ import type { HostName } from '../hook/host.ts'
 import { agentTitle, hosts } from '../hook/hosts.ts'
 import type { HookChoices } from '../hook/options.ts'
 import { agentHome } from './agents.ts'
-import type { Change } from './change.ts'
+import type { Change, HookWriting } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { installShim, uninstallShim } from './git/shim.ts'
 import { hookProgram } from './hook-program.ts'
@@ -35,7 +35,8 @@ export async function installHooks(
     warn(
       `${agentTitle(target.agent)} does not use ${unused.filter((word) => word.startsWith('--')).join(', ')}`,
     )
-  const options = { ...withInstalled(target, given), dryRun, program }
+  // Read under the lease of the file: two installations at the same time keep the choices of both.
+  const options: HookWriting = { choices: () => withInstalled(target, given), dryRun, program }
   if (target.kind === 'git') return installGuard(target, options)
   if (target.kind === 'shim') return [await installShim(target, options)]
   if (target.kind === 'plugin') return [await installPlugin(target, options)]

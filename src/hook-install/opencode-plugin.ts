@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import { parseObject } from '../base/text/fields.ts'
 import type { HookChoices } from '../hook/options.ts'
-import type { Change } from './change.ts'
+import type { Change, HookWriting } from './change.ts'
 import { type OwnFile, removeOwnFile, writeOwnFile } from './own-file.ts'
 import type { PluginTarget } from './target.ts'
 
@@ -42,8 +42,8 @@ const pluginFile = ({ place, path }: PluginTarget): OwnFile => ({
 
 export const installPlugin = (
   target: PluginTarget,
-  { program, dryRun, ...choices }: HookChoices & { program: readonly string[]; dryRun: boolean },
-): Promise<Change> => writeOwnFile(pluginFile(target), { text: pluginText(program, choices), dryRun })
+  { program, dryRun, choices }: HookWriting,
+): Promise<Change> => writeOwnFile(pluginFile(target), { text: () => pluginText(program, choices()), dryRun })
 
 export const uninstallPlugin = (
   target: PluginTarget,

@@ -18,10 +18,10 @@ export interface OwnFile extends Pick<Change, 'agent' | 'place' | 'path'> {
 /** Writes the file; throws `NAME_TAKEN` if it is not stint's. */
 export async function writeOwnFile(
   { isOurs, mode, ...target }: OwnFile,
-  { text, dryRun }: { text: string; dryRun: boolean },
+  { text, dryRun }: { text: () => string; dryRun: boolean },
 ): Promise<Change> {
-  const after = Buffer.from(text)
   const act = (): Change => {
+    const after = Buffer.from(text())
     const file = readSettingsFile(target.path)
     const change = { ...target, before: file.bytes, after }
     if (file.bytes?.equals(after)) return { ...change, outcome: 'unchanged' }

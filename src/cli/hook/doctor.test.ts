@@ -243,6 +243,22 @@ test('hooks in the plugin and in the settings run twice: the doctor says so', as
   expect((await doctor(world)).data.hooks[0]?.notes[0]?.problem).toContain('every hook runs twice')
 })
 
+test('hooks in the settings of the user and of the project run twice: every command says so', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude')
+  const files = [world.file('claude'), join(world.project, '.claude/settings.json')]
+  const namesBoth = (text = ''): boolean =>
+    files.every((file) => text.includes(file)) && text.includes('every hook runs twice')
+  const { warnings } = (await world.hook(['install', 'claude', '--project'])).envelope()
+  expect(namesBoth(warnings.at(-1))).toBe(true)
+  expect((await world.onTerminal('hook status')).split('\n').filter(namesBoth)).toHaveLength(2)
+  const { hooks } = (await doctor(world)).data
+  expect(hooks.map(({ notes }) => namesBoth(notes[0]?.problem))).toEqual([true, true])
+  expect(namesBoth((await world.stint(['doctor'], { cwd: world.project })).stdout)).toBe(true)
+  await world.change('uninstall', 'claude', '--project')
+  expect(await world.onTerminal('hook status')).not.toContain('twice')
+})
+
 test('git: a hook that is not executable, or was replaced, is found', async () => {
   await using world = new HookUser()
   await world.git('init')

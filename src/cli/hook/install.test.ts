@@ -15,10 +15,11 @@ import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
-import { projectRoot, stintBin } from '../../../test/support/world.ts'
+import { projectRoot, stintBin, until } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { hostSettings } from '../../hook-install/host-settings.ts'
+import { computeWorkspaceHash, fileRegister, WorkspaceClaims } from '../../lease/index.ts'
 
 /** Writes a settings file and creates its directories. */
 function plant(path: string, content: string | Buffer): void {
@@ -524,3 +525,25 @@ test.each<SettingsAgentName>(['claude', 'codex'])(
     expect(dirname(row?.path ?? '')).toBe(home)
   },
 )
+
+test('an installation that waits for another one keeps the options that the other has installed', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude', '--hold', 'session')
+  const path = world.file('claude')
+  const withHold = readFileSync(path)
+  await world.change('uninstall', 'claude')
+  await world.change('install', 'claude')
+  const claims = new WorkspaceClaims(fileRegister(join(world.tmp, 'home', 'locks')), {
+    key: computeWorkspaceHash(path),
+    name: path,
+  })
+  const all = { paths: ['**'], mode: 'exclusive', ttlMs: 60_000 } as const
+  claims.acquireSync({ sessionId: 'another', holder: null, ...all })
+  const installed = world.change('install', 'claude', '--record')
+  await until('it waits', () => claims.waitersSync(claims.readSync()).length > 0)
+  writeFileSync(path, withHold)
+  claims.releaseSync({ sessionId: 'another' })
+  expect(await installed).toMatchObject([{ outcome: 'updated' }])
+  const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as { hooks: unknown[] }
+  expect(hooks).toMatchObject([{ choices: { hold: 'session', record: true } }])
+})

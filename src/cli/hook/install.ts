@@ -1,5 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
+import { doublesOf } from '../../hook-install/doctor/doubles.ts'
 import { pathLine } from '../../hook-install/git/shim.ts'
 import { type HookTarget, shimTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -107,6 +108,10 @@ export const installCommand = defineBareCommand({
     }
     const chosen = { ...choices, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
+    const workspace = findWorkspace().path
+    if (!dryRun)
+      for (const { problem, fix } of targets.flatMap((target) => doublesOf(target, workspace)))
+        warnOnce(`${problem}; ${fix}`)
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
   render: (data) => [renderChanges(data), ...data.next].join('\n'),

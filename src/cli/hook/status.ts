@@ -1,4 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import { doublesOf } from '../../hook-install/doctor/doubles.ts'
+import type { Problem } from '../../hook-install/doctor/examine.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { allAgents, hasAgent } from '../../hook-install/agents.ts'
@@ -9,7 +11,8 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 interface StatusData {
-  hooks: Installation[]
+  /** `notes`: what could be better, such as hooks that are installed twice. */
+  hooks: (Installation & { notes: Problem[] })[]
   /** The user's agents that have no hooks. */
   without: string[]
 }
@@ -22,8 +25,11 @@ export const hookStatusCommand = defineBareCommand({
   examples: [['stint hook status', 'all hooks that can be seen from here']],
   run(_, { options, positionals }): StatusData {
     const agents = readAgents(positionals)
-    const targets = targetsToInspect(agents, readPlace(options), findWorkspace().path)
-    const hooks = targets.map(inspect).filter(({ state }) => state !== 'absent')
+    const workspace = findWorkspace().path
+    const hooks = targetsToInspect(agents, readPlace(options), workspace)
+      .map(inspect)
+      .filter(({ state }) => state !== 'absent')
+      .map((hook) => ({ ...hook, notes: doublesOf(hook, workspace) }))
     const has = new Set(hooks.map(({ agent }) => agent))
     const asked = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents
     return { hooks, without: asked.filter((agent) => !has.has(agent)) }
@@ -35,7 +41,14 @@ export const hookStatusCommand = defineBareCommand({
     ].join('\n') || 'no agents and no hooks were found here',
 })
 
-function renderInstallation({ agent, path, state, problem, choices }: Installation): string {
+function renderInstallation({
+  agent,
+  path,
+  state,
+  problem,
+  choices,
+  notes,
+}: StatusData['hooks'][number]): string {
   const chosen = [
     choices.scope && `scope ${choices.scope}`,
     choices.hold && `hold ${choices.hold}`,
@@ -50,5 +63,12 @@ function renderInstallation({ agent, path, state, problem, choices }: Installati
   ].filter(Boolean)
   const how = chosen.length === 0 ? '' : ` (${chosen.join(', ')})`
   const what = state === 'installed' ? `installed${how}` : state
-  return `${agentTitle(agent)}: ${what}, ${visibleText(path)}${problem === undefined ? '' : `\n  ${visibleText(problem)}`}`
+  const lines = [
+    ...(problem === undefined ? [] : [problem]),
+    ...notes.map((note) => `${note.problem}; ${note.fix}`),
+  ]
+  return [
+    `${agentTitle(agent)}: ${what}, ${visibleText(path)}`,
+    ...lines.map((line) => `  ${visibleText(line)}`),
+  ].join('\n')
 }

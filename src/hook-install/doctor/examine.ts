@@ -6,6 +6,7 @@ import { findOnPath, ownHook } from '../hook-program.ts'
 import { inspect, type Installation, isShim } from '../inspect.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 import { agentTargets, targetsToInspect } from '../target.ts'
+import { doublesOf } from './doubles.ts'
 import { switchesOf } from './switches.ts'
 
 export interface Problem {
@@ -48,7 +49,7 @@ export function examine(
       ...problems.map((each) => (typeof each === 'string' ? { problem: each, fix: again } : each)),
       ...switched('off'),
     ],
-    notes: switched('ask'),
+    notes: [...switched('ask'), ...doublesOf(installation, workspace)],
   }
 }
 

@@ -31,8 +31,10 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
   claude: (_, workspace) => {
     const files = allPlaces.flatMap((place) => settingsPath('claude', place, workspace) ?? [])
     return [
-      ...files.flatMap((path) => [...allDisabled(path), ...pluginEnabled(path)]),
-      ...managedPaths.filter((path) => jsonOf(path).allowManagedHooksOnly === true).map(managedOnly),
+      ...files.flatMap(allDisabled),
+      ...managedPaths
+        .filter((path) => readSettingsJson(path).allowManagedHooksOnly === true)
+        .map(managedOnly),
     ]
   },
   codex: ({ path }) => {
@@ -51,7 +53,7 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
   gemini: (_, workspace) =>
     (['user', 'project'] as const).flatMap((place) => {
       const path = settingsPath('gemini', place, workspace) ?? ''
-      const config = objectOr(jsonOf(path).hooksConfig)
+      const config = objectOr(readSettingsJson(path).hooksConfig)
       const disabled = Array.isArray(config.disabled) ? config.disabled : []
       const oursDisabled = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))
       return [
@@ -75,23 +77,9 @@ const untrusted: Switch = {
 const off = (problem: string, fix: string): Switch => ({ state: 'off', problem, fix })
 
 const allDisabled = (path: string): Switch[] =>
-  jsonOf(path).disableAllHooks === true
+  readSettingsJson(path).disableAllHooks === true
     ? [off(`${path} switches all hooks off`, 'remove `disableAllHooks` there')]
     : []
-
-/** The hooks of a plugin run beside those in the settings, which takes twice the time for nothing. */
-function pluginEnabled(path: string): Switch[] {
-  const enabled = Object.entries(objectOr(jsonOf(path).enabledPlugins))
-  const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
-  if (plugin === undefined) return []
-  return [
-    {
-      state: 'ask',
-      problem: `${path} also enables the plugin ${plugin[0]}: every hook runs twice`,
-      fix: 'disable the plugin, or `stint hook uninstall claude`',
-    },
-  ]
-}
 
 const managedPaths = [
   '/etc/claude-code/managed-settings.json',
@@ -109,7 +97,7 @@ function tomlOf(path: string): string {
 }
 
 /** The JSON of a settings file; empty if it cannot be read, which `inspect` reports. */
-function jsonOf(path: string): JsonObject {
+export function readSettingsJson(path: string): JsonObject {
   try {
     return objectOr(getNodeValue(parseJson(decode(readSettingsFile(path).bytes).text)))
   } catch {

@@ -1,9 +1,8 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HookChoices } from '../../hook/options.ts'
 import type { HostEvent } from '../../hook/host.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { type Change, exclusively } from '../change.ts'
+import { type Change, exclusively, type HookWriting } from '../change.ts'
 import {
   checkWritable,
   readSettingsFile,
@@ -23,18 +22,19 @@ import {
 } from './guard-text.ts'
 import type { GuardTarget } from '../target.ts'
 
-export interface GuardOptions extends Pick<HookChoices, 'failClosed'> {
-  program: readonly string[]
-  dryRun: boolean
-}
-
 /** Puts the guard into the hooks of a repository, before their own code. */
-export const installGuard = (target: GuardTarget, options: GuardOptions): Promise<Change[]> =>
-  forEachHook(target, options.dryRun, (event) => planInstall(target, event, options))
+export const installGuard = (
+  target: GuardTarget,
+  { program, choices, dryRun }: HookWriting,
+): Promise<Change[]> =>
+  forEachHook(target, dryRun, () => {
+    const chosen = choices()
+    return (event) => planInstall(target, event, guardText(event, program, chosen))
+  })
 
 /** Removes the guard; the hooks from before the installation are restored to the byte. */
 export const uninstallGuard = (target: GuardTarget, dryRun: boolean): Promise<Change[]> =>
-  forEachHook(target, dryRun, (event) => planUninstall(target, event))
+  forEachHook(target, dryRun, () => (event) => planUninstall(target, event))
 
 interface Plan {
   change: Change
@@ -45,16 +45,18 @@ interface Plan {
 async function forEachHook(
   { path: directory }: GuardTarget,
   dryRun: boolean,
-  plan: (event: HostEvent) => Plan,
+  planner: () => (event: HostEvent) => Plan,
 ): Promise<Change[]> {
-  if (dryRun) return guardEvents.map((event) => plan(event).change)
-  return exclusively(directory, () => guardEvents.map((event) => carryOut(plan(event))))
+  const change = (carry: (plan: Plan) => Change): Change[] => {
+    const plan = planner()
+    return guardEvents.map((event) => carry(plan(event)))
+  }
+  return dryRun ? change(({ change }) => change) : exclusively(directory, () => change(carryOut))
 }
 
-function planInstall({ path: directory, place }: GuardTarget, event: HostEvent, options: GuardOptions): Plan {
+function planInstall({ path: directory, place }: GuardTarget, event: HostEvent, guard: string): Plan {
   const path = join(directory, event.name)
   const file = readSettingsFile(path)
-  const guard = guardText(event, options.program, options)
   const script = file.bytes?.toString('latin1')
   const base = { agent: 'git' as const, place, path, before: file.bytes }
   const write = (outcome: Change['outcome'], text: string): Change => ({

@@ -3,8 +3,7 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { shellWord } from '../../base/text/escape.ts'
-import type { HookChoices } from '../../hook/options.ts'
-import type { Change } from '../change.ts'
+import type { Change, HookWriting } from '../change.ts'
 import type { Problem } from '../doctor/examine.ts'
 import { type OwnFile, removeOwnFile, writeOwnFile } from '../own-file.ts'
 import type { ShimTarget } from '../target.ts'
@@ -23,14 +22,10 @@ const shimFile = ({ agent, place, path }: ShimTarget): OwnFile => ({
 
 export async function installShim(
   target: ShimTarget,
-  {
-    program,
-    dryRun,
-    failClosed,
-  }: Pick<HookChoices, 'failClosed'> & { program: readonly string[]; dryRun: boolean },
+  { program, dryRun, choices }: HookWriting,
 ): Promise<Change> {
   if (!dryRun) for (const path of [stintHome(), dirname(target.path)]) ensureHomeDirectory(path)
-  return writeOwnFile(shimFile(target), { text: shimText(program, { failClosed }), dryRun })
+  return writeOwnFile(shimFile(target), { text: () => shimText(program, choices()), dryRun })
 }
 
 export const uninstallShim = (target: ShimTarget, dryRun: boolean): Promise<Change> =>

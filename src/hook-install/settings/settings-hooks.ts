@@ -1,10 +1,10 @@
-import { type Change, exclusively, namingFile } from '../change.ts'
+import { type Change, exclusively, type HookWriting, namingFile } from '../change.ts'
 import { hostSettings, type SettingsShape } from '../host-settings.ts'
 import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
 import type { SettingsTarget } from '../target.ts'
 import { choiceFlags } from './command-text.ts'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { type EntryOptions, hookEntries, type HookEntry } from './entry.ts'
+import { hookEntries, type HookEntry } from './entry.ts'
 import { readRecord, removeRecord, sha256, writeRecord } from './install-record.ts'
 import {
   checkWritable,
@@ -26,13 +26,15 @@ interface Plan {
 /** Adds stint's hooks to a settings file, or updates them; with `dryRun`, only plans the change. */
 export async function installSettings(
   target: SettingsTarget,
-  { dryRun, program, ...choices }: Omit<EntryOptions, 'place'> & { dryRun: boolean },
+  { dryRun, program, choices }: HookWriting,
 ): Promise<Change> {
-  const entries = hookEntries(target.agent, { ...choices, program, place: target.place })
-  const plan = () =>
-    namingFile(target.path, () => planInstall(readSettingsFile(target.path), target, entries))
-  const options = choiceFlags(choices)
-  return dryRun ? plan().change : carryOut(target, plan, (planned) => writeInstalled(planned, options))
+  const plan = (): Plan & { options: string[] } => {
+    const chosen = choices()
+    const entries = hookEntries(target.agent, { ...chosen, program, place: target.place })
+    const planned = namingFile(target.path, () => planInstall(readSettingsFile(target.path), target, entries))
+    return { ...planned, options: choiceFlags(chosen) }
+  }
+  return dryRun ? plan().change : carryOut(target, plan, writeInstalled)
 }
 
 /**
@@ -50,10 +52,10 @@ export async function uninstallSettings(
 }
 
 /** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */
-const carryOut = (
+const carryOut = <Planned extends Plan>(
   { path }: SettingsTarget,
-  plan: () => Plan,
-  write: (planned: Plan) => void,
+  plan: () => Planned,
+  write: (planned: Planned) => void,
 ): Promise<Change> =>
   exclusively(readSettingsFile(path).real, () => {
     for (;;) {
@@ -90,7 +92,11 @@ function planInstall(
 const backupOf = (real: string): string => `${real}.stint-backup`
 
 /** Writes the backup first and the record last: the file can be restored after a crash at any point. */
-function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan, options: string[]): void {
+function writeInstalled({
+  file,
+  change: { agent, place, outcome, after },
+  options,
+}: Plan & { options: string[] }): void {
   if (outcome === 'unchanged' || after === undefined) return
   const isFirst = outcome === 'installed'
   const mode = place === 'user' ? 0o600 : 0o644
