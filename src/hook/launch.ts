@@ -17,7 +17,7 @@ interface Compiled {
   calls: { allowed: number; refused: number }
 }
 
-/** The first of each kind need different functions: in a new home, in a free workspace, in the session's own. */
+/** The first calls need different functions: in a new home, in a free workspace, in the session's own. */
 const maxCalls = 3
 
 /** Larger than any of the files. Used for one after the other, as a new one costs a fault for each page. */

@@ -56,8 +56,8 @@ export function ageOf(claim: Claim, now: Now): number {
 }
 
 /**
- * Milliseconds until the claim expires, if it is not refreshed and its work does not end before. If time alone
- * keeps it for `enoughMs`, its work is not looked for, and may keep it for longer.
+ * Milliseconds until the claim expires, if it is not refreshed and its work does not end before. If time
+ * alone keeps it for `enoughMs`, its work is not looked for, and may keep it for longer.
  */
 export function remainingMs(claim: Claim, observation: Observation, enoughMs = Infinity): number {
   const restMs =

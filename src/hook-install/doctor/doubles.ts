@@ -6,7 +6,7 @@ import { targetsToInspect } from '../target.ts'
 import type { Problem } from './examine.ts'
 import { readSettingsJson } from './switches.ts'
 
-/** Describes where else an agent has hooks of stint: it runs them all, which takes twice the time for nothing. */
+/** Describes where else an agent has hooks of stint: it runs all of them, in twice the time for nothing. */
 export function doublesOf(
   { agent, path }: Pick<Installation, 'agent' | 'path'>,
   workspace: string,
