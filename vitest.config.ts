@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { cleanEnvironment } from './test/support/clean-environment.ts'
 import { SlowestFiles, SlowFirst } from './test/support/slow-files.ts'
@@ -11,7 +11,10 @@ export default defineConfig({
     pool: 'forks',
     // Files share their processes: starting one for each of them would take a fifth of the time.
     isolate: false,
-    setupFiles: ['test/support/unchanged-process.ts'],
+    globalSetup: ['src/test-runners/vitest/global-setup.ts'],
+    setupFiles: ['test/support/unchanged-process.ts', 'src/test-runners/vitest/setup.ts'],
+    // A test that leaves a file in its TMPDIR fails. Some worlds are open to other users: they are not in it.
+    env: { STINT_TEST_LEAKS: 'fail', SUITE_TMPDIR: tmpdir() },
     // Vitest leaves a core idle by default. More workers than cores: most tests wait for processes they started.
     maxWorkers: availableParallelism() + 2,
     // A sequencer of our own would override the option, which shows that no file depends on those before it.

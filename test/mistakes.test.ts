@@ -8,7 +8,7 @@ import { optionsOf, readInvocation } from '../src/command/invocation.ts'
 import { isGroup } from '../src/command/select.ts'
 import { allCommands } from './support/all-commands.ts'
 import { treeHash } from './support/tree-hash.ts'
-import { type Finished, isRoot, World } from './support/world.ts'
+import { type Finished, isRoot, openToAll, World } from './support/world.ts'
 
 /** A mistake: the command line, the code it must end with, and what is odd about its surroundings. */
 interface Mistake {
@@ -217,7 +217,7 @@ const codeOf = ({ stdout, stderr, envelope }: Finished): string | undefined =>
 
 test.concurrent.each(all)('stint $line: $code, and no stack trace', async (mistake) => {
   const { line, code, env, begun, asNobody, says = /./ } = mistake
-  await using world = new World()
+  await using world = new World({}, asNobody ? openToAll : undefined)
   const place = env?.(world)
   const { exit } = errorTable[code]
   // Arguments are checked before anything is made.

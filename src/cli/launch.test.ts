@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPrograms } from '../../test/support/copy-tree.ts'
-import { isRoot, stintBin, World } from '../../test/support/world.ts'
+import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
 
 /** An installation of its own, so that no other test makes its caches. */
 function install(world: World) {
@@ -46,7 +46,7 @@ test('a command in a file of its own has a cache of its own, even if it fails, a
 })
 
 test('an invalid cache, or a directory where none can be made, does no harm', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   const { directory, caches, stint } = install(world)
   await stint(['run', '--', 'true'])
   const [cache = ''] = caches()
@@ -54,7 +54,7 @@ test('an invalid cache, or a directory where none can be made, does no harm', as
     writeFileSync(join(directory, cache), content)
     expect(await stint(['run', '--', 'echo', 'hi'])).toMatchObject({ code: 0, stdout: 'hi\n', stderr: '' })
   }
-  await using other = new World()
+  await using other = new World({}, openToAll)
   const elsewhere = install(other)
   chmodSync(elsewhere.directory, 0o555)
   const as = isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {}

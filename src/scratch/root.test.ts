@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { validEnvelope } from '../../test/support/envelope.ts'
-import { isRoot, stintBin, World } from '../../test/support/world.ts'
+import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
 
 /** Runs a script in its own mount namespace, with stint as "$0" "$1". */
 const inOwnMounts = (world: World, script: string) =>
@@ -128,7 +128,7 @@ test('a read-only file system is exit 4, READ_ONLY', async () => {
 })
 
 test('a missing permission is exit 7, PERMISSION_DENIED', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   chmodSync(world.tmp, 0o555)
   // Root has every permission, so run as an ordinary user.
   const result = await world.stint(

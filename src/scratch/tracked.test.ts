@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
-import { isRoot } from '../../test/support/world.ts'
+import { isRoot, openToAll, World } from '../../test/support/world.ts'
 import { parseTrackedRecord } from './tracked-record.ts'
 import { identifyForTracking } from './tracked.ts'
 
@@ -194,7 +194,7 @@ test('a removal never goes through a mount, even if the path was tracked through
 })
 
 test('the parent of a tracked path keeps its mode, even if it cannot be listed', async () => {
-  const { world } = here
+  await using world = new World({}, openToAll)
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
     import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'

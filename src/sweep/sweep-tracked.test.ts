@@ -12,7 +12,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../test/support/plant.ts'
 import { sweep } from '../../test/support/sweep-data.ts'
-import { isRoot, stintBin, World } from '../../test/support/world.ts'
+import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
@@ -108,7 +108,7 @@ test('a sweep whose current directory is tracked leaves it to another sweep', as
 })
 
 test('a tracked path that cannot be examined is a failure, and stays on record', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   const other = isRoot ? { uid: 65534, gid: 65534 } : {}
   const root = join(world.tmp, `stint-${other.uid ?? process.geteuid?.()}`)
   chmodSync(world.tmp, 0o777)

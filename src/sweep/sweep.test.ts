@@ -17,7 +17,7 @@ import { buildHalfDead } from '../../test/support/build-c.ts'
 import { deadPid, plant } from '../../test/support/plant.ts'
 import { sweep } from '../../test/support/sweep-data.ts'
 import { treeHash } from '../../test/support/tree-hash.ts'
-import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
+import { isRoot, isRunning, openToAll, stintBin, until, World } from '../../test/support/world.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { identify, ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
@@ -281,7 +281,7 @@ test('a scratch whose owner cannot be proven dead is removed after a day without
 })
 
 test('an owner record without read permission protects the scratch, however old it is', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   const path = plant(world, { ...ownIdentity(), pid: deadPid })
   chmodSync(join(path, '.stint/owner.json'), 0)
   const script = `

@@ -46,8 +46,8 @@ export class HookUser extends World {
   readonly project = join(this.tmp, 'project')
   readonly bin = join(this.tmp, 'bin')
 
-  constructor() {
-    super()
+  constructor(parent?: string) {
+    super({}, parent)
     for (const path of [this.user, this.project, this.bin]) mkdirSync(path)
     symlinkSync(process.execPath, join(this.bin, 'node'))
     this.env.HOME = this.user

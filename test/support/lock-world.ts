@@ -9,8 +9,8 @@ export class LockWorld extends World {
   readonly home = join(this.tmp, 'home')
   readonly workspace = join(this.tmp, 'work')
 
-  constructor() {
-    super()
+  constructor(parent?: string) {
+    super({}, parent)
     this.env.STINT_HOME = this.home
     mkdirSync(this.workspace)
   }

@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { projectRoot } from './world.ts'
+import { openToAll, projectRoot } from './world.ts'
 
 export type TestRunner = 'vitest' | 'node-test' | 'jest'
 
@@ -40,7 +39,7 @@ function install(runner: TestRunner): string {
   const packages = Object.entries(beside[runner])
   for (const [, target] of packages)
     if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'stint-packages-')))
+  const directory = realpathSync(mkdtempSync(join(openToAll, 'stint-packages-')))
   const modules = join(directory, 'node_modules')
   const stint = join(modules, 'stint')
   mkdirSync(stint, { recursive: true })

@@ -30,6 +30,9 @@ export interface Running {
   finished: Promise<Finished>
 }
 
+/** A temp directory that other users may enter, and whose files outlive a test: the suite's own is closed. */
+export const openToAll = process.env.SUITE_TMPDIR ?? tmpdir()
+
 /** Variables of the test run that a user's shell would not have. */
 const aboutTheSuite = new Set(['VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
 
@@ -39,12 +42,15 @@ const aboutTheSuite = new Set(['VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
  * it.
  */
 export class World implements AsyncDisposable {
-  readonly tmp = realpathSync(mkdtempSync(join(tmpdir(), 'stint-test-')))
-  readonly root = join(this.tmp, `stint-${process.geteuid?.()}`)
+  readonly tmp: string
+  readonly root: string
   readonly env: NodeJS.ProcessEnv
   readonly #running = new Set<Running>()
 
-  constructor(env: NodeJS.ProcessEnv = {}) {
+  /** `parent` is `openToAll` if another user works in this world. */
+  constructor(env: NodeJS.ProcessEnv = {}, parent = tmpdir()) {
+    this.tmp = realpathSync(mkdtempSync(join(parent, 'stint-test-')))
+    this.root = join(this.tmp, `stint-${process.geteuid?.()}`)
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('STINT_') && !aboutTheSuite.has(name),
     )

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRoot, projectRoot, World } from '../../../test/support/world.ts'
+import { isRoot, openToAll, projectRoot, World } from '../../../test/support/world.ts'
 import { measureSteps, measureTree, type MeasureOptions } from './measure-tree.ts'
 import { removeTree } from './remove-tree.ts'
 import { runToEnd } from '../process/run-generator.ts'
@@ -63,7 +63,7 @@ test('a caller that has seen enough stops the walk', async () => {
 })
 
 test('unreadable entries count as 0 bytes and are reported, without an error', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   for (const [name, mode] of [
     ['closed', 0o000],
     ['listable', 0o444],

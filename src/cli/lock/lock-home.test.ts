@@ -12,7 +12,7 @@ import { expect, test } from 'vitest'
 import { buildNoLinks } from '../../../test/support/build-c.ts'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
-import { isRoot, stintBin } from '../../../test/support/world.ts'
+import { isRoot, openToAll, stintBin } from '../../../test/support/world.ts'
 
 test('every directory of the home has mode 0700', async () => {
   await using world = new LockWorld()
@@ -119,7 +119,7 @@ test('refresh and release report a home that is read-only or full; in a full one
 })
 
 test('a read-only, full or foreign home is a coded error, never a hang or "acquired"', async () => {
-  await using world = new LockWorld()
+  await using world = new LockWorld(openToAll)
   const acquire = '"$0" "$1" lock acquire --session a --workspace / --json; echo "exit $?"'
   const inMount = async (mount: string, before = ':') => {
     const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs ${mount} tmpfs "$STINT_HOME"; ${before}; ${acquire}`

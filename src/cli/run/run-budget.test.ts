@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Finished, isRoot, isRunning, until, World } from '../../../test/support/world.ts'
+import { type Finished, isRoot, isRunning, openToAll, until, World } from '../../../test/support/world.ts'
 
 const run = (world: World, flags: string[], script: string): Promise<Finished> =>
   world.stint(['run', ...flags, '--', 'sh', '-c', script])
@@ -98,7 +98,7 @@ test('a program that fails by itself keeps its exit code; an exceeded budget is 
 })
 
 test('unreadable directories are not counted, and there is a warning', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   chmodSync(world.tmp, 0o777)
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
   // Closed before it is filled: a check of the budget may come at any moment.

@@ -10,7 +10,7 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parallelRuns } from '../../../test/support/parallel-runs.ts'
-import { isRoot, isRunning, stintBin, until, World } from '../../../test/support/world.ts'
+import { isRoot, isRunning, openToAll, stintBin, until, World } from '../../../test/support/world.ts'
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
 
@@ -99,7 +99,7 @@ test.each([
 })
 
 test('a program that locks or removes its scratch, its record or the trash leaves nothing behind', async () => {
-  await using world = new World()
+  await using world = new World({}, openToAll)
   chmodSync(world.tmp, 0o777)
   const mischief = [
     'chmod 000 "$TMPDIR"',

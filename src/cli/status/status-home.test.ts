@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
-import { isRoot } from '../../../test/support/world.ts'
+import { isRoot, openToAll } from '../../../test/support/world.ts'
 import type { Check } from '../health/check.ts'
 import type { StatusData } from './gather.ts'
 
@@ -77,7 +77,7 @@ test.each([
     /^chmod u\+rwX /,
   ],
 ])('a home%s that is closed to its user is one finding, and its fix helps', async (_, below, text, fix) => {
-  await using world = new HookUser()
+  await using world = new HookUser(openToAll)
   const closed = join(world.tmp, 'closed')
   mkdirSync(closed)
   if (isRoot) for (const path of [world.tmp, closed]) chownSync(path, nobody.uid, nobody.gid)

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import {
@@ -188,7 +188,7 @@ test('a scratch that is too large to be measured in time is shown with a lower b
   const path = plant(world, ownIdentity())
   const { measureEntries } = await import('../../sweep/inventory/measure-entries.ts')
   for (let file = 0; file < 600; file++) writeFileSync(join(path, `file-${file}`), '1')
-  process.env.STINT_TMP_ROOT = world.tmp
+  vi.stubEnv('STINT_TMP_ROOT', world.tmp)
   try {
     const [whole] = await measureEntries(Date.now())
     expect(whole).toMatchObject({ files: 602 })
@@ -196,7 +196,7 @@ test('a scratch that is too large to be measured in time is shown with a lower b
     const [some] = await measureEntries(Date.now(), -1)
     expect(some).toMatchObject({ partial: true, files: 0 })
   } finally {
-    delete process.env.STINT_TMP_ROOT
+    vi.unstubAllEnvs()
   }
 })
 
