@@ -326,13 +326,17 @@ export const changingGitCommands = (): readonly string[] =>
 
 /** The commands of stint that only show something. None of their options writes. */
 export const readingStintCommands: ReadonlySet<string> = new Set([
+  'audit query',
+  'audit show',
   'hook status',
   'lock history',
   'lock list',
   'lock status',
   'lock wait',
+  'sessions events',
   'sessions list',
   'sessions search',
   'sessions show',
+  'sessions tail',
   'status',
 ])

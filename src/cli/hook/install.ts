@@ -1,4 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import { commonOptions } from '../../command/invocation.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
 import { doublesOf } from '../../hook-install/doctor/doubles.ts'
 import { pathLine } from '../../hook-install/git/shim.ts'
@@ -15,6 +16,7 @@ import {
   shimOption,
 } from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
+import { agentSnippet } from './snippet.ts'
 
 export const installCommand = defineBareCommand({
   name: 'install',
@@ -66,6 +68,10 @@ export const installCommand = defineBareCommand({
       type: 'boolean',
       help: 'do not show other sessions the first words of the prompt that a session works on',
     },
+    snippet: {
+      type: 'boolean',
+      help: 'print a text for CLAUDE.md or AGENTS.md that explains stint to an agent, and install nothing',
+    },
     ...shimOption,
     ...dryRunOption,
   },
@@ -81,8 +87,10 @@ export const installCommand = defineBareCommand({
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
     ['stint hook install --dry-run', 'see the changes first'],
+    ['stint hook install --snippet >> AGENTS.md', 'tell agents what to do when they are refused'],
   ],
-  async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
+  async run({ warn, say }, { options, positionals }): Promise<InstallData> {
+    if (options.snippet) return { snippet: snippetAlone(options, positionals) }
     const { scope, hold, subagents, 'dry-run': dryRun } = options
     const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
     const agents = readAgents(positionals)
@@ -114,8 +122,22 @@ export const installCommand = defineBareCommand({
         warnOnce(`${problem}; ${fix}`)
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
-  render: (data) => [renderChanges(data), ...data.next].join('\n'),
+  render: (data) => ('snippet' in data ? data.snippet : [renderChanges(data), ...data.next].join('\n')),
 })
+
+type InstallData = (ChangesData & { next: string[] }) | { snippet: string }
+
+/** The text for agents; `ARG_ERROR` if something is to be installed as well. */
+function snippetAlone(options: Record<string, unknown>, [agent]: readonly string[]): string {
+  const isChoice = (name: string): boolean =>
+    name !== 'snippet' && !(name in commonOptions) && options[name] !== undefined && options[name] !== false
+  const choice = Object.keys(options).find(isChoice)
+  const other = agent ?? (choice === undefined ? undefined : `--${choice}`)
+  if (other === undefined) return agentSnippet
+  throw new StintError('ARG_ERROR', `--snippet only prints a text, so it does not go with ${other}`, {
+    hint: 'Run `stint hook install` for the hooks, and `stint hook install --snippet` for the text.',
+  })
+}
 
 /** A call that waits for longer looks as if its agent had hung, and agents limit the time of their hooks. */
 const maxWaitMs = 10 * 60_000
