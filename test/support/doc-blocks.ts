@@ -15,10 +15,10 @@ export const readPage = (page: string): string => readFileSync(join(projectRoot,
 export const blocksOf = (page: string): Block[] => blocksIn(page, readPage(page))
 
 const blocksIn = (page: string, text: string): Block[] =>
-  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', code = '']) => ({
+  [...text.matchAll(/^( *)```(\w*)\n(.*?)^ *```$/gms)].map(([, indent = '', language = '', code = '']) => ({
     page,
     language,
-    code,
+    code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }))
 
 /** The files in a section of a page: blocks that begin with `// name`. A diff gives its result. */

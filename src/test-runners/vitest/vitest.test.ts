@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { blocksOf } from '../../../test/support/doc-blocks.ts'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
 import {
   describeScratches,
@@ -101,6 +102,18 @@ const leaks = `${imports}
     plain('one', async () => { writeFileSync(join(tmpdir(), 'whose'), ''); await new Promise(setImmediate) })
     plain('two', async () => { await new Promise(setImmediate) })
   })`
+
+test('the commands of the guide count what a suite leaves, by the helper that made it', async () => {
+  const helper = `${imports}
+    const convert = () => mkdtempSync(join(tmpdir(), 'convert-'))
+    plain.for([1, 2, 3])('converts %i', () => { convert() })
+    plain('converts two', () => { convert(); convert(); mkdtempSync(join(tmpdir(), 'fixture-')) })`
+  await using project = new TestProject('vitest', { 'helper.test.js': helper })
+  const { code = '' } = blocksOf('docs/testing.md').find(({ language }) => language === 'bash') ?? {}
+  const script = code.replace('npx vitest', 'node node_modules/vitest/vitest.mjs')
+  const { stdout } = await project.start('sh', ['-c', script], { cwd: project.path }).finished
+  expect(stdout.trim().split(/\s*\n\s*/)).toEqual(['4', '5 convert', '1 fixture'])
+})
 
 test('leaks: warn, the default, names exactly the tests that leave files in TMPDIR', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
