@@ -172,6 +172,12 @@ class HeldMemory extends MemoryRecords implements HeldSession {
     return receipt
   }
 
+  /** All or none: every entry is checked before the first is added, and there is no crash to survive. */
+  async appendAll(entries: readonly LogEntry[]): Promise<StoredReceipt[]> {
+    for (const { json } of entries) this.#guard.check(Buffer.from(json))
+    return await Promise.all(entries.map((entry) => this.append('journal', entry)))
+  }
+
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     this.#assertHeld()
     this.session.manifest = revised(this.session.manifest, Date.now(), revision)

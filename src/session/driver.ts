@@ -114,6 +114,8 @@ export interface HeldSession extends SessionRecords {
   readonly lastSeq: number
   /** Appends a record. Resolves when it is durable; rejects, and never throws; `DISK_FULL` without room. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt>
+  /** Appends several records to the journal: after any crash all of them are there, or none. */
+  appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]>
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /** Calls `append` with each spooled entry, oldest first, and removes the entry when that has resolved. */

@@ -36,6 +36,9 @@ export interface SessionContext {
   onReleased: () => Promise<void>
 }
 
+/** `Array.isArray` does not tell TypeScript that a readonly array is one. */
+const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEvent[] => Array.isArray(given)
+
 const beatMs = 30_000
 const spoolMs = 1000
 
@@ -102,17 +105,34 @@ export class LiveSession implements Session {
     return this.#warnings
   }
 
-  append(event: NewEvent, { durable }: AppendOptions = {}): Promise<Receipt> {
-    if (this.#context.snapshots.critical !== undefined) return this.#appendAndSnapshot(event, durable)
-    return this.#put(() => makeEventEntry(event, this.secrets.gate), { durable })
+  append(event: NewEvent, options?: AppendOptions): Promise<Receipt>
+  append(events: readonly NewEvent[], options?: AppendOptions): Promise<Receipt[]>
+  append(given: NewEvent | readonly NewEvent[], options: AppendOptions = {}): Promise<Receipt | Receipt[]> {
+    const { durable } = options
+    if (isList(given)) return this.#withSnapshot(given, () => this.#appendAll(given, { durable }))
+    const append = (): Promise<Receipt> =>
+      this.#put(() => makeEventEntry(given, this.secrets.gate), { durable })
+    return this.#context.snapshots.critical === undefined ? append() : this.#withSnapshot([given], append)
   }
 
-  async #appendAndSnapshot(event: NewEvent, durable: boolean | undefined): Promise<Receipt> {
-    const wanted = isCritical(this.#context.snapshots, event)
-    const receipt = await this.#put(() => makeEventEntry(event, this.secrets.gate), { durable })
-    // The record is on disk: nothing that happens now may reject its append.
-    if (wanted) await this.#quietly(() => this.#snapshotFrom(receipt.seq))
-    return receipt
+  async #appendAll(events: readonly NewEvent[], options: AppendOptions): Promise<Receipt[]> {
+    const entries = events.map((event) => makeEventEntry(event, this.secrets.gate))
+    this.#assertOpen()
+    if (entries.length === 0) return []
+    for (const { json } of entries) this.#snapshotAt.bytes += json.length
+    return await this.#held.appendAll(entries, options).catch((error: unknown) => this.#noteFailure(error))
+  }
+
+  /** Appends events, and takes a snapshot if one of them is critical. */
+  async #withSnapshot<Receipts>(
+    events: readonly NewEvent[],
+    append: () => Promise<Receipts>,
+  ): Promise<Receipts> {
+    const wanted = events.some((event) => isCritical(this.#context.snapshots, event))
+    const receipts = await append()
+    // The records are on disk: nothing that happens now may reject their append.
+    if (wanted) await this.#quietly(() => this.#snapshotFrom(this.lastSeq))
+    return receipts
   }
 
   /** Takes a snapshot, unless there is one that has this record. */

@@ -38,6 +38,8 @@ export interface Session extends AsyncDisposable {
 
   /** Appends an event. Resolves when it is on disk; with `durable: false` it waits up to 50 ms for others. */
   append(event: NewEvent, options?: AppendOptions): Promise<Receipt>
+  /** Appends events that belong together: whatever happens, all of them are there, or none. */
+  append(events: readonly NewEvent[], options?: AppendOptions): Promise<Receipt[]>
   /** Records the end of a turn, and takes a snapshot if the policy says so and enough was written. */
   turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }>
   /** Opens the state of one extension; see `SlotOptions` for what happens when its version has changed. */

@@ -21,12 +21,15 @@ export interface EncodedRecord {
   mark?: string
   /** When it was appended, in milliseconds since the epoch. */
   at: number
+  /** The next record belongs to the same append: one statement appends both. */
+  isContinued: boolean
 }
 
-export function encodeRecord(log: LogName, entry: LogEntry, at: number): EncodedRecord {
+export function encodeRecord(log: LogName, entry: LogEntry, at: number, isContinued = false): EncodedRecord {
   let blob: NamedContent | undefined
-  const body = encodeEntry(entry, (json) => (blob = nameContent(json)))
-  return { log, body, blob, isTurn: log === 'journal' && entry.type === turnType, mark: entry.spool, at }
+  const body = encodeEntry(entry, (json) => (blob = nameContent(json)), undefined, isContinued)
+  const isTurn = log === 'journal' && entry.type === turnType
+  return { log, body, blob, isTurn, mark: entry.spool, at, isContinued }
 }
 
 /** New rows of one log. */

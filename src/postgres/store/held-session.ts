@@ -1,5 +1,6 @@
 import type { StintError } from '../../base/errors/stint-error.ts'
 import {
+  type AppendOptions,
   factsOf,
   type FoldedState,
   type HeldSession,
@@ -56,6 +57,10 @@ export class PostgresSession implements HeldSession {
 
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     return this.#writer.append(log, entry, options)
+  }
+
+  appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
+    return this.#writer.appendAll(entries, options)
   }
 
   flush(): Promise<void> {

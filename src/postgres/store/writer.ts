@@ -1,6 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import {
+  type AppendOptions,
   type LogEntry,
   type RecordOptions,
   sessionFenced,
@@ -86,8 +87,19 @@ export class SessionWriter {
     { durable = true, applied }: RecordOptions = {},
   ): Promise<StoredReceipt> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
+    return this.#add(encodeRecord(log, entry, this.#options.clock.now()), { durable, applied })
+  }
+
+  /** Appends records to the journal by one statement, however many there are. */
+  async appendAll(entries: readonly LogEntry[], options: AppendOptions = {}): Promise<StoredReceipt[]> {
+    if (this.#stopped !== undefined) throw this.#stopped
+    const now = this.#options.clock.now()
+    const records = entries.map((entry, i) => encodeRecord('journal', entry, now, i < entries.length - 1))
+    return await Promise.all(records.map((record) => this.#add(record, options)))
+  }
+
+  #add(record: EncodedRecord, { durable = true, applied }: RecordOptions): Promise<StoredReceipt> {
     return new Promise((resolve, reject) => {
-      const record = encodeRecord(log, entry, this.#options.clock.now())
       this.#pending.push({ ...record, applied, resolve, reject })
       if (durable) this.#commitSoon()
       else this.#lazy.schedule()
@@ -131,10 +143,12 @@ export class SessionWriter {
 
   #nextRecords(): PendingRecord[] {
     let [count, bytes] = [0, 0]
-    for (const { body, blob } of this.#pending) {
+    let mayEnd = false
+    for (const { body, blob, isContinued } of this.#pending) {
       bytes += body.length + (blob?.bytes ?? 0)
-      if (count > 0 && (bytes > maxBatch.bytes || count === maxBatch.records)) break
+      if (mayEnd && (bytes > maxBatch.bytes || count >= maxBatch.records)) break
       count += 1
+      mayEnd = !isContinued
     }
     return this.#pending.splice(0, count)
   }

@@ -42,12 +42,13 @@ export function forkFiles(
   linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
   disk.syncDirectory(to.root)
   const head = positionAfter(staged.logs.audit, audited)?.sum ?? ''
-  replaceFile(to.manifest, formatManifest(attesting(manifest, { count: audited, head })), disk)
+  replaceFile(to.manifest, formatManifest(attesting(manifest, seq, { count: audited, head })), disk)
 }
 
 /** How far the audit log had come when a record was written. */
 function auditedAt(journal: LogFiles, seq: number): number {
-  for (const { audit } of readBackwards(journal, seq + 1)) if (audit !== undefined) return audit.count
+  for (const { audit } of readBackwards(journal, { before: seq + 1, attested: seq }))
+    if (audit !== undefined) return audit.count
   return 0
 }
 
@@ -92,10 +93,13 @@ export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
   return true
 }
 
-/** Attests the audit log of a fork: after a repair it may have more lines than the journal attests. */
-const attesting = (manifest: Manifest, audit: AuditCheckpoint): Manifest => ({
+/**
+ * Attests both logs of a fork. Its journal may end within an append of several records, which then count. Its
+ * audit log may have more lines than the journal attests, after a repair.
+ */
+const attesting = (manifest: Manifest, seq: number, audit: AuditCheckpoint): Manifest => ({
   ...manifest,
   revisions: manifest.revisions.map((revision) =>
-    revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,
+    revision.kind === 'fork' ? { ...revision, seq, ...(audit.count > 0 && { audit }) } : revision,
   ),
 })

@@ -1,6 +1,7 @@
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureDirectory } from '../../base/fs/disk.ts'
 import type { Clock } from '../../base/process/clock.ts'
+import type { AppendOptions } from '../store.ts'
 import type {
   HeldSession,
   LogEntry,
@@ -119,6 +120,13 @@ export class FilesystemSession implements HeldSession {
     }
   }
 
+  /** Encodes all entries before it appends the first: an entry whose blob cannot be written stops the others. */
+  async appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
+    const writer = this.#journal
+    const bodies = entries.map((entry, i) => this.#encode(entry, writer, i < entries.length - 1))
+    return await Promise.all(bodies.map((body) => writer.append(body, options)))
+  }
+
   /**
    * Keeps the id of a spooled entry from the moment its record is acknowledged until its file is gone:
    * removing the file may fail, and a snapshot that is taken in between must list the id.
@@ -188,11 +196,16 @@ export class FilesystemSession implements HeldSession {
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
     const to = this.ends()[log].seq
-    return this.#read(() => readRecords(this.#context.directory.logs[log], { to, ...range }))
+    return this.#read(() => readRecords(this.#context.directory.logs[log], { to, ...range, attested: to }))
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    return this.#read(() => readBackwards(this.#context.directory.logs.journal, this.lastSeq + 1))
+    return this.#read(() =>
+      readBackwards(this.#context.directory.logs.journal, {
+        before: this.lastSeq + 1,
+        attested: this.lastSeq,
+      }),
+    )
   }
 
   #read(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
@@ -279,9 +292,9 @@ export class FilesystemSession implements HeldSession {
   }
 
   /** Checks the writer first: a session that is closed or fenced must not write a blob. */
-  #encode(entry: LogEntry, writer: LogWriter): string {
+  #encode(entry: LogEntry, writer: LogWriter, isContinued = false): string {
     writer.assertUsable()
-    return encodeEntry(entry, this.#putBlob, this.#context.limits.inlineBytes)
+    return encodeEntry(entry, this.#putBlob, this.#context.limits.inlineBytes, isContinued)
   }
 
   readonly #putBlob = (json: string): BlobName => {

@@ -3,7 +3,7 @@ import type { ReadableSession, RecordRange } from '../driver.ts'
 import type { LogName } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
-import type { Manifest } from '../manifest.ts'
+import { attestedBy, type Manifest } from '../manifest.ts'
 import type { FoundRecord, SearchQuery } from '../search-query.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
@@ -36,11 +36,16 @@ export class ReadableFiles implements ReadableSession {
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    return this.#read(() => readRecords(this.#directory.logs[log], range))
+    return this.#read(() => readRecords(this.#directory.logs[log], { ...range, attested: this.#attested }))
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    return this.#read(() => readBackwards(this.#directory.logs.journal))
+    return this.#read(() => readBackwards(this.#directory.logs.journal, { attested: this.#attested }))
+  }
+
+  /** A fork may end within an append of several records: its manifest says that they count. */
+  get #attested(): number {
+    return attestedBy(this.manifest).seq
   }
 
   async *search(query: SearchQuery, onBytes: (bytes: number) => void): AsyncGenerator<FoundRecord> {

@@ -5,7 +5,7 @@ import { sessionState } from '../holder.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
-import { type Manifest, summarize } from '../manifest.ts'
+import { attestedBy, type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
 import type { SessionDirectory, SessionPaths } from './session-directory.ts'
 import { lockKey, type ObservedLock } from './session-lock.ts'
@@ -16,7 +16,7 @@ export function readSummary(
   manifest: Manifest,
   { record, standing }: ObservedLock,
 ): SessionSummary {
-  const last = lastRecord(directory.logs.journal)
+  const last = lastRecord(directory.logs.journal, attestedBy(manifest).seq)
   return summarize(manifest, {
     state: sessionState(standing, record?.holder, directory.isDamageNoted()),
     lastAt: last?.at,
@@ -32,9 +32,9 @@ export function readSummary(
 const closedTurns = ({ revisions }: Manifest): number =>
   revisions.findLast(({ turns }) => isCount(turns))?.turns ?? 0
 
-function lastRecord(files: LogFiles): LogRecord | undefined {
+function lastRecord(files: LogFiles, attested: number): LogRecord | undefined {
   // Returning from `for…of` runs the generator's cleanup, which closes the file.
-  for (const record of readBackwards(files)) return record
+  for (const record of readBackwards(files, { attested })) return record
   return undefined
 }
 

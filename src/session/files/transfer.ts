@@ -31,7 +31,8 @@ export function readTransferFromFiles(home: SessionsHome, id: string): SessionTr
     },
     turns: recoverSession(directory, manifest, record?.ends).state.turns,
     async *lines(log) {
-      for (const { line } of readLines(directory.logs[log], { to: counts[log] })) yield line.bytes.toString()
+      for (const { line } of readLines(directory.logs[log], { to: counts[log], attested: counts[log] }))
+        yield line.bytes.toString()
     },
     blob: async (name) => directory.blobs.get(name),
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { LogEntry } from '../driver.ts'
 import { checksumBytes, withChecksum } from './line-checksum.ts'
 import type { LogEnd, LogEnds, LogName } from './log-end.ts'
-import type { BlobName, RecordHeader } from './record.ts'
+import { type BlobName, continuedField, type RecordHeader } from './record.ts'
 
 /**
  * How the lines of a log are written and summed. The sum of a line identifies it: the checksum of a journal
@@ -79,18 +79,21 @@ export const maxInlineBytes = 256 << 10
 
 /**
  * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` is given to
- * `putBlob` first: until the blob is stored, no line may name it.
+ * `putBlob` first: until the blob is stored, no line may name it. `isContinued`: the next line of the journal
+ * belongs to the same append, so this one does not count without it.
  */
 export function encodeEntry(
   { type, json, slot, spool, masked }: LogEntry,
   putBlob: (json: string) => BlobName,
   inlineBytes = maxInlineBytes,
+  isContinued = false,
 ): string {
   let body = json.length > inlineBytes ? encodeBlobBody(type, putBlob(json)) : encodeBody(type, json)
   if (slot !== undefined) body += encodeField('slot', slot)
   if (spool !== undefined) body += encodeField('spool', spool)
   if (masked) body += encodeField('masked', true)
-  return body
+  // Last in the body: `isContinued` in record.ts finds it from the end of the line.
+  return isContinued ? body + continuedField : body
 }
 
 /** Encodes the field by which the journal attests how far the audit log has come; '' while that is empty. */

@@ -2,7 +2,7 @@ import type { RecordRange } from '../driver.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { logStart, type Position } from './log-end.ts'
 import { listSegments, type LogFiles, openSegment } from './log-files.ts'
-import { checkRecord, type CheckedHeader, type LogRecord, parseLogRecord } from './record.ts'
+import { checkRecord, type CheckedHeader, isContinued, type LogRecord, parseLogRecord } from './record.ts'
 
 /** An intact line of an effective segment, with its checked header. */
 export interface RecordLine {
@@ -11,15 +11,21 @@ export interface RecordLine {
   segment: string
 }
 
+/** A range of records. Up to `attested`, they are known from outside of the log to count. */
+export interface LogRange extends RecordRange {
+  attested?: number
+}
+
 /**
- * Reads the lines of a log in order, up to the first that is damaged or missing. Another process may write
- * meanwhile. Its memory does not grow with the log.
+ * Reads the lines of a log in order, up to the first that is damaged or missing, and without the lines of an
+ * append that is not complete. Another process may write meanwhile. Its memory does not grow with the log.
  */
 export function* readLines(
   files: LogFiles,
-  { from = 1, to = Number.POSITIVE_INFINITY }: RecordRange = {},
+  { from = 1, to = Number.POSITIVE_INFINITY, attested = 0 }: LogRange = {},
 ): Generator<RecordLine> {
   let wanted: number | undefined
+  let wholeTo = attested
   for (const segment of listSegments(files)) {
     if (segment.until <= from) continue
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
@@ -30,6 +36,11 @@ export function* readLines(
       if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
       if (header.seq < wanted) continue
       if (header.seq > to) return
+      if (header.seq > wholeTo && isContinued(line)) {
+        const last = lastOfAppend(file.read, line.offset, header.seq)
+        if (last === undefined) return
+        wholeTo = last
+      }
       yield { line, header, segment: segment.name }
       wanted += 1
     }
@@ -37,21 +48,39 @@ export function* readLines(
   }
 }
 
+/** The last record of the append that a continued line belongs to; undefined if the append is not complete. */
+function lastOfAppend(read: ReadAt, offset: number, first: number): number | undefined {
+  let seq = first
+  for (const line of linesFrom(read, offset)) {
+    const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+    if (header?.seq !== seq) return undefined
+    if (!isContinued(line)) return seq
+    seq += 1
+  }
+  return undefined
+}
+
 /** Reads the records of a log in order, up to the first that is damaged or missing. */
-export function* readRecords(files: LogFiles, range?: RecordRange): Generator<LogRecord> {
+export function* readRecords(files: LogFiles, range?: LogRange): Generator<LogRecord> {
   for (const { line } of readLines(files, range)) yield parseLogRecord(line.bytes)
 }
 
 /** The position just after a record; undefined if there is no such record. */
 export function positionAfter(files: LogFiles, seq: number): Position | undefined {
   if (seq === 0) return logStart(files.log)
-  for (const { line, segment } of readLines(files, { from: seq, to: seq }))
+  for (const { line, segment } of readLines(files, { from: seq, to: seq, attested: seq }))
     return { seq, sum: files.codec.sumOf(line.bytes), segment, offset: line.next }
   return undefined
 }
 
-/** Reads the records of a log from the last intact one backwards, without the records from `before` on. */
-export function* readBackwards(files: LogFiles, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
+/**
+ * Reads the records of a log from the last intact one backwards, without the records from `before` on, and
+ * without those of an append that is not complete, unless they are attested.
+ */
+export function* readBackwards(
+  files: LogFiles,
+  { before = Number.POSITIVE_INFINITY, attested = 0 } = {},
+): Generator<LogRecord> {
   let next: number | undefined
   for (const segment of listSegments(files).toReversed()) {
     if (segment.firstSeq >= before) continue
@@ -60,7 +89,9 @@ export function* readBackwards(files: LogFiles, before = Number.POSITIVE_INFINIT
       const header = ended ? checkRecord(bytes) : undefined
       if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
       if (next !== undefined && header.seq !== next) return
-      yield parseLogRecord(bytes)
+      const record = parseLogRecord(bytes)
+      if (next === undefined && record.continued && header.seq > attested) continue
+      yield record
       next = header.seq - 1
     }
   }

@@ -15,6 +15,8 @@ export interface LogRecord extends RecordHeader {
   spool?: string
   /** Set if secrets or tokens in it were replaced before it was written. */
   masked?: boolean
+  /** Set if the next line belongs to the same append: without that, this line does not count. */
+  continued?: true
   /** Audit log only: the hash of the line before, and of this one. */
   prev?: string
   hash?: string
@@ -132,6 +134,25 @@ export function checkpointOn({ chunk, start, end }: Line): AuditCheckpoint | und
   if (at < start || chunk[at] !== 0x22 || chunk[at + 1] !== 0x3a || chunk[at + 2] !== 0x22) return undefined
   const match = checkpoint.exec(chunk.toString('latin1', Math.max(start, end - 160), end))
   return match === null ? undefined : { count: Number(match[1]), head: match[2] as string }
+}
+
+/** The field of a line that does not count without the next one. */
+export const continuedField = ',"continued":true'
+const continuedBytes = Buffer.from(continuedField)
+
+/**
+ * Does the line count only together with the next one? Tells from its end, without parsing it. Data cannot be
+ * mistaken for the field: a brace, a bracket or a quote follows whatever the data has.
+ */
+export function isContinued(line: Line): boolean {
+  const { chunk, start, end } = line
+  const at = end - checksumBytes - continuedBytes.length
+  if (at <= start) return false
+  if (hasBytesAt(chunk, at, continuedBytes)) return true
+  // The first line of a group may have a checkpoint after it.
+  if (checkpointOn(line) === undefined) return false
+  const text = chunk.toString('latin1', Math.max(start, end - 190), end)
+  return text.slice(0, text.lastIndexOf(',"audit":')).endsWith(continuedField)
 }
 
 /** The checkpoint that attests the most lines. */

@@ -4,7 +4,7 @@ import { formatChecksum } from './line-checksum.ts'
 import { type Line, linesFrom } from './lines.ts'
 import type { Position } from './log-end.ts'
 import { listSegments, type LogFiles, openSegment, type OpenSegment, type Segment } from './log-files.ts'
-import { type CheckedHeader, checkRecord, type RecordHeader } from './record.ts'
+import { type CheckedHeader, checkRecord, isContinued, type RecordHeader } from './record.ts'
 
 /**
  * - `torn`: the bytes after the last intact record were never acknowledged, or are part of the last group,
@@ -84,6 +84,8 @@ class Scan {
   #rest: Leftover[] = []
   #bad: Scanned['bad']
   #lastCrc: number | undefined
+  /** Where the log ended before the lines that count only together with one that has not come yet. */
+  #unfinished: Unfinished | undefined
 
   constructor(codec: Codec, from: Position, onRecord: ScanOptions['onRecord']) {
     this.#codec = codec
@@ -116,6 +118,8 @@ class Scan {
       this.#classifier.next(intact || this.#bad !== undefined ? header : undefined) &&
       header !== undefined
     ) {
+      if (follows === undefined && isContinued(line)) this.#unfinished ??= this.#before(line, segment, file)
+      else this.#unfinished = undefined
       end.seq = header.seq
       end.segment = segment
       end.offset = line.next
@@ -133,16 +137,37 @@ class Scan {
     }
   }
 
+  #before(line: Line, segment: string, file: OpenSegment): Unfinished {
+    const { end, records, bytes } = this.#scanned
+    return { end: { ...end }, records, bytes, lastCrc: this.#lastCrc, rest: leftover(file, segment, line) }
+  }
+
   finish(attestedSeq: number): Scanned {
     const scanned = this.#scanned
     const { end } = scanned
-    if (this.#lastCrc !== undefined) end.sum = formatChecksum(this.#lastCrc)
     scanned.state = this.#classifier.classify(attestedSeq)
+    if (this.#unfinished !== undefined && scanned.state !== 'damaged' && end.seq > attestedSeq)
+      this.#dropUnfinished(this.#unfinished)
+    if (this.#lastCrc !== undefined) end.sum = formatChecksum(this.#lastCrc)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')
       scanned.bad = this.#bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
     return scanned
   }
+
+  /** Treats lines whose append is not complete as a torn tail: none of them was acknowledged. */
+  #dropUnfinished({ end, records, bytes, lastCrc, rest }: Unfinished): void {
+    Object.assign(this.#scanned.end, end)
+    Object.assign(this.#scanned, { records, bytes, state: 'torn' })
+    this.#lastCrc = lastCrc
+    this.#rest = [rest, ...this.#rest.filter(({ segment }) => segment !== rest.segment)]
+  }
+}
+
+/** The state of a scan before lines that count only together, and the bytes from the first of them on. */
+interface Unfinished extends Pick<Scanned, 'end' | 'records' | 'bytes'> {
+  lastCrc: number | undefined
+  rest: Leftover
 }
 
 /** The rest of a segment, from a line on. */

@@ -193,6 +193,42 @@ export const eventCases: StoreCases = {
       bytes: { type: 'Buffer', data: [97] },
     })
   },
+  async 'events that are appended together are all there, in order, or none is'(store, place) {
+    const session = await store.create()
+    const before = session.append({ type: 'before' })
+    const together = session.append([
+      { type: 'a', data: 1 },
+      { type: 'b', data: 'x'.repeat(300_000) },
+      { type: 'c' },
+    ])
+    const after = session.append({ type: 'after' })
+    deepEqual(await valuesOf(together, 'seq'), [2, 3, 4])
+    deepEqual([(await before).seq, (await after).seq, session.lastSeq], [1, 5, 5])
+    await rejects(
+      'ARG_ERROR',
+      session.append([{ type: 'fine' }, { type: 'odd', data: Number.NaN }]),
+      session.append([{ type: 'fine' }, { type: '' }]),
+    )
+    deepEqual(await session.append([]), [])
+    equal(session.lastSeq, 5)
+    const many = Array.from({ length: 5000 }, (_, n) => ({ type: 'many', data: n }))
+    equal((await session.append(many, { durable: false })).at(-1)?.seq, 5005)
+    const types = ['before', 'a', 'b', 'c', 'after']
+    deepEqual((await valuesOf(session.events({ to: 5 }), 'type')).slice(0, 5), types)
+    await session.close()
+    const again = await (await place.open()).resume(session.id)
+    deepEqual(await valuesOf(again.events({ to: 5 }), 'type'), types)
+    equal((await again.tail(1))[0]?.data, 4999)
+    await using fork = await again.fork({ at: 3 })
+    deepEqual(await valuesOf(fork.events(), 'type'), ['before', 'a', 'b'])
+    deepEqual(await valuesOf((await store.inspect(fork.id)).tail(9), 'type'), ['before', 'a', 'b'])
+    const other = await place.open()
+    await other.unlock(again.id)
+    await (await other.resume(again.id)).close()
+    await rejects('FENCED', again.append([{ type: 'late' }, { type: 'later' }]))
+    await again.close().catch(() => {})
+    equal((await (await store.inspect(again.id)).tail(1))[0]?.data, 4999)
+  },
   async 'a reader sees acknowledged events while the writer goes on'(store, place) {
     const other = await place.open()
     await using session = await store.create()

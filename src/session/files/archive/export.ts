@@ -88,7 +88,7 @@ export function exportSession(home: SessionsHome, id: string, write: (bytes: Uin
 /** Measures the intact records of each segment, and adds the blobs that its lines name to `blobs`. */
 function measureSegments(files: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
   const ends = new Map<string, number>()
-  for (const { line, header, segment } of readLines(files, { to: last })) {
+  for (const { line, header, segment } of readLines(files, { to: last, attested: last })) {
     ends.set(segment, line.next)
     if (hasBlob(line, header)) blobs.add(parseLogRecord(line.bytes).blob?.sha256 ?? '')
   }

@@ -112,7 +112,7 @@ function manifestOf(
 
 /** When the first record was written, in milliseconds since the epoch. */
 function firstAt(journal: LogFiles): number {
-  for (const { header } of readLines(journal, { to: 1 })) return header.at
+  for (const { header } of readLines(journal, { to: 1, attested: 1 })) return header.at
   return 0
 }
 
