@@ -120,7 +120,7 @@ export class FilesystemSession implements HeldSession {
     }
   }
 
-  /** Encodes all entries before it appends the first: an entry whose blob cannot be written stops the others. */
+  /** Encodes all entries before it appends the first: a blob that cannot be written stops the others, too. */
   async appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
     const writer = this.#journal
     const bodies = entries.map((entry, i) => this.#encode(entry, writer, i < entries.length - 1))

@@ -48,7 +48,7 @@ export function* readLines(
   }
 }
 
-/** The last record of the append that a continued line belongs to; undefined if the append is not complete. */
+/** The last record of the append that a continued line belongs to; undefined if that is not complete. */
 function lastOfAppend(read: ReadAt, offset: number, first: number): number | undefined {
   let seq = first
   for (const line of linesFrom(read, offset)) {
