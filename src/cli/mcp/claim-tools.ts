@@ -7,7 +7,7 @@ import type { WorkspaceClaims } from '../../lease/index.ts'
 import { describeTarget } from '../lock/lock-options.ts'
 import { findParty } from './agent-session.ts'
 import { type ClaimWish, requestFor } from './held-claims.ts'
-import { defineTool, openTarget, targetInput, targetOutput, type ToolContext } from './tool.ts'
+import { defineTool, openTarget, sessionInput, targetInput, targetOutput, type ToolContext } from './tool.ts'
 
 const wishInput = {
   ...targetInput,
@@ -15,7 +15,7 @@ const wishInput = {
     .array(z.string())
     .optional()
     .describe('Files, or directories with everything below them. Default: the whole workspace.'),
-  session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
+  ...sessionInput,
 }
 
 const maxWaitSeconds = 3600

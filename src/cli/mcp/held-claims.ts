@@ -36,9 +36,25 @@ export const requestFor = ({ party, paths, mode, purpose }: ClaimWish): AcquireR
 /** The claims that a server holds: each is refreshed until it is released, and all end with the server. */
 export class HeldClaims {
   readonly #held = new Map<string, { claims: WorkspaceClaims; sessionId: string }>()
+  readonly #acquiring = new Set<Promise<unknown>>()
   #timer: NodeJS.Timeout | undefined
 
+  /** Claims what is wished, or waits for it; throws `LOCK_HELD` if another session holds it. */
   async acquire(
+    claims: WorkspaceClaims,
+    wish: ClaimWish,
+    options: { waitMs?: number; signal?: AbortSignal },
+  ): Promise<Claim> {
+    const acquiring = this.#acquire(claims, wish, options)
+    this.#acquiring.add(acquiring)
+    try {
+      return await acquiring
+    } finally {
+      this.#acquiring.delete(acquiring)
+    }
+  }
+
+  async #acquire(
     claims: WorkspaceClaims,
     wish: ClaimWish,
     options: { waitMs?: number; signal?: AbortSignal },
@@ -66,9 +82,10 @@ export class HeldClaims {
     return answer
   }
 
-  /** Ends all claims of this process. */
+  /** Ends all claims of this process. The calls that still ask for claims must have been aborted. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    await Promise.allSettled(this.#acquiring)
     const holders = [ownIdentity()]
     const held = [...this.#held.values()]
     this.#held.clear()

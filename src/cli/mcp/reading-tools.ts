@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { visibleText } from '../../base/text/escape.ts'
-import { allClaims, promptedSessions } from '../../lease/index.ts'
+import { allClaims, findWorkspace, promptedSessions } from '../../lease/index.ts'
+import type { FoundEvent } from '../../session/index.ts'
 import { describeClaim, describeWaiter, renderClaim, renderWaiters } from '../lock/describe.ts'
 import { activityLine } from '../lock/history.ts'
 import { describeTarget } from '../lock/lock-options.ts'
+import { describeFound, renderFound } from '../sessions/search.ts'
 import { defineTool, openTarget, targetInput, targetOutput } from './tool.ts'
 
 const claimOutput = z.looseObject({
@@ -87,4 +89,44 @@ const history = defineTool({
   },
 })
 
-export const readingTools = [who, history]
+const maxFound = 100
+
+const searchSessions = defineTool({
+  name: 'search_sessions',
+  title: 'Search sessions',
+  description:
+    'Finds a text in the events that sessions have recorded: the newest session first, and its newest event ' +
+    'first. Use it to find out how a problem was met before.',
+  input: z.object({
+    text: z.string().min(1).describe('The text, as it was written; not a pattern.'),
+    workspace: z.string().optional().describe('Only sessions of this workspace: any directory in it.'),
+    type: z.string().optional().describe('Only events of this type.'),
+    since_minutes: z.number().min(0).optional().describe('Only what was recorded in this time.'),
+    limit: z.number().int().min(1).max(maxFound).optional().describe('Default: 20.'),
+  }),
+  output: z.object({
+    found: z.array(
+      z.looseObject({ session_id: z.string(), at: z.number(), type: z.string(), excerpt: z.string() }),
+    ),
+  }),
+  isReading: true,
+  async call({ text, workspace, type, since_minutes, limit = 20 }, { store, signal }) {
+    const events: FoundEvent[] = []
+    const search = store.search(text, {
+      type,
+      since: since_minutes === undefined ? undefined : since_minutes * 60_000,
+      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
+      // A damaged session does not hide the others.
+      onUnreadable: () => {},
+    })
+    for await (const event of search) {
+      signal.throwIfAborted()
+      events.push(event)
+      if (events.length >= limit) break
+    }
+    const lines = events.map((event) => renderFound(event, { utc: true })).join('\n') || 'nothing found'
+    return { data: { found: events.map(describeFound) }, text: lines }
+  },
+})
+
+export const readingTools = [who, history, searchSessions]

@@ -2,13 +2,13 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import type { Register } from '../../lease/index.ts'
 import { version } from '../stint.ts'
-import { openRegister, storeOption } from '../store.ts'
+import { openRegister, openStore, storeOption } from '../store.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
-import type { McpTool } from './tool.ts'
+import { noteTools } from './note-tools.ts'
+import type { McpTool, ServerState } from './tool.ts'
 
 export const mcpServeCommand = defineBareCommand({
   name: 'mcp',
@@ -19,18 +19,21 @@ export const mcpServeCommand = defineBareCommand({
   envelope: 'on-request',
   examples: [['stint mcp', 'what an MCP client starts; it ends with its client']],
   async run({ signal, warn }, { options }) {
-    const register = await openRegister(options.store, warn)
-    const held = new HeldClaims()
+    const state = {
+      register: await openRegister(options.store, warn),
+      store: await openStore(options.store, warn),
+      held: new HeldClaims(),
+    }
     const transport = new StdioServerTransport()
     const closed = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve())
       process.stdin.once('close', resolve).once('end', resolve)
       process.stdout.once('error', () => resolve())
     })
-    const handle = serveStdio(() => createServer(register, held), { transport })
+    const handle = serveStdio(() => createServer(state), { transport })
     await closed
     await handle.close()
-    await held.close()
+    await state.held.close()
   },
 })
 
@@ -39,13 +42,13 @@ const instructions =
   'claim what you are going to edit if others work here, and release it when you are done.'
 
 /** A server with all tools; one is made for each connection. */
-export function createServer(register: Register, held: HeldClaims): McpServer {
+export function createServer(state: ServerState): McpServer {
   const server = new McpServer({ name: 'stint', version }, { capabilities: { tools: {} }, instructions })
-  for (const tool of [...readingTools, ...claimTools]) addTool(server, tool, register, held)
+  for (const tool of [...readingTools, ...claimTools, ...noteTools]) addTool(server, tool, state)
   return server
 }
 
-function addTool(server: McpServer, tool: McpTool, register: Register, held: HeldClaims): void {
+function addTool(server: McpServer, tool: McpTool, state: ServerState): void {
   const { name, title, description, input, output, isReading } = tool
   server.registerTool(
     name,
@@ -73,7 +76,7 @@ function addTool(server: McpServer, tool: McpTool, register: Register, held: Hel
         mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
       }
       try {
-        const context = { register, held, signal: mcpReq.signal, progress }
+        const context = { ...state, signal: mcpReq.signal, progress }
         const { data, text } = await tool.call(args as never, context)
         return { content: [{ type: 'text', text }], structuredContent: data }
       } catch (error) {

@@ -2,12 +2,18 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Register, WorkspaceClaims } from '../../lease/index.ts'
+import type { DriverStore } from '../../session/index.ts'
 import type { HeldClaims } from './held-claims.ts'
 
-/** What a tool can use. */
-export interface ToolContext {
+/** What all tools of a server share. */
+export interface ServerState {
   register: Register
+  store: DriverStore
   held: HeldClaims
+}
+
+/** What a call of a tool can use. */
+export interface ToolContext extends ServerState {
   /** Aborted when the client cancels the call or goes away. */
   signal: AbortSignal
   /** Tells the client that the call goes on. */
@@ -45,6 +51,11 @@ export const targetInput = {
     .string()
     .optional()
     .describe('Instead of a workspace: a name that all its users agree on, such as deploy:prod.'),
+}
+
+/** Which session the model works in, in the arguments of tools. */
+export const sessionInput = {
+  session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
 }
 
 /** What a claim is about, in the data of tools. */

@@ -74,7 +74,7 @@ function patternOf([text, extra]: readonly string[], isRegex: boolean): string |
   }
 }
 
-const describeFound = ({ session, seq, pending, at, type, path, excerpt }: FoundEvent) => ({
+export const describeFound = ({ session, seq, pending, at, type, path, excerpt }: FoundEvent) => ({
   session_id: session.id,
   seq: seq ?? null,
   ...(pending && { pending }),
@@ -85,7 +85,7 @@ const describeFound = ({ session, seq, pending, at, type, path, excerpt }: Found
 })
 
 /** One line an event, the id of its session first: `cut -d ' ' -f 1` has the ids. */
-function renderFound({ session, seq, at, type, path, excerpt }: FoundEvent, zone: Zone): string {
+export function renderFound({ session, seq, at, type, path, excerpt }: FoundEvent, zone: Zone): string {
   const where = path === undefined ? '' : `${path}: `
   return visibleText(
     `${session.id}  ${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${where}${excerpt}`,
