@@ -28,6 +28,7 @@ export {
   type RecordOptions,
   type RecordRange,
   type Recovery,
+  type RemovedSession,
   revised,
   type SearchQuery,
   sessionExists,

@@ -55,6 +55,10 @@ export interface StoreDriver {
    * at once or not at all. By default the store appends copies of the records to a session that it creates.
    */
   fork?(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void>
+  /** Optional: the sessions that were removed and can be brought back, newest removal first. */
+  removed?(): Promise<RemovedSession[]>
+  /** Optional: brings a removed session back, not held, and returns its id. `NOT_FOUND`, `NAME_TAKEN`. */
+  restore?(name: string): Promise<string>
   /** Optional: makes lists show a session as damaged, and keeps writers out until it is repaired. */
   noteDamage?(id: string, what: string): Promise<void>
   /** Optional: what a user can do about a damaged session, if this driver cannot repair it. */
@@ -63,6 +67,16 @@ export interface StoreDriver {
   readonly transfer?: TransferDriver
   /** Optional: what only a driver that keeps its sessions in files can do. */
   files?(): Promise<SessionFiles>
+}
+
+/** A session that was removed, and not deleted yet. */
+export interface RemovedSession {
+  /** Identifies it among the removed ones: several may have had the same id. */
+  name: string
+  id: string
+  title?: string
+  /** Milliseconds since the epoch. */
+  removedAt: number
 }
 
 /** Why a session is taken, as other processes see it. */

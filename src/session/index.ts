@@ -41,6 +41,7 @@ export {
 export { checkEventType, isSpoolEntry } from './make-entry.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
+export { logSessions, readSessionLog, type SessionLogLine } from './session-log.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'
 export type { Slot, SlotOptions } from './slot.ts'

@@ -1,34 +1,52 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { formatBytes } from '../../base/text/size.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import { plural } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { storeOption } from '../store.ts'
-import { openNamed } from './which-session.ts'
+import { openStore, storeOption } from '../store.ts'
+import { changeSessions } from './change-sessions.ts'
+import { renderSelection, selectOptions, selectSessions } from './select-sessions.ts'
 
 export const rmCommand = defineBareCommand({
   name: 'rm',
-  summary: 'Moves a session to the trash. `stint sweep --scope sessions` deletes what is there for good.',
+  summary:
+    'Moves sessions to the trash, from which `stint sessions restore` brings them back. `stint sweep --scope sessions` deletes what is there for good.',
   options: {
-    yes: { type: 'boolean', help: 'do not ask; an exact id is never asked about' },
+    ...selectOptions,
+    'dry-run': { type: 'boolean', help: 'say which; change nothing' },
+    yes: { type: 'boolean', help: 'do not ask' },
     ...storeOption,
   },
-  positionals: 'ID',
-  examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
-  async run({ warn }, { options, positionals }) {
-    const { id, store, isExact } = await openNamed(options.store, positionals, warn)
-    if (!options.yes && !isExact) {
-      const { title, records, bytes } = (await store.inspect(id)).summary
-      const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`
-      await confirm(false, 'removing a session', `${id} (${what})\nMove it to the trash?`)
+  positionals: '[ID...]',
+  examples: [
+    ['stint sessions rm mine other --yes', '`stint sessions restore mine` brings one back'],
+    ['stint sessions rm --state crashed --older-than 30d', 'all that crashed long ago; asks first'],
+  ],
+  async run(context, { options, positionals }) {
+    const store = await openStore(options.store, context.warn)
+    const sessions = await selectSessions(store, positionals, options)
+    const dryRun = options['dry-run']
+    const ids = sessions.map(({ id }) => id)
+    if (!options.yes && !dryRun && sessions.length > 0) {
+      const what = sessions.length === 1 ? 'it' : `these ${sessions.length}`
+      const question = `${renderSelection(sessions, Date.now())}\nMove ${what} to the trash?`
+      await confirm(false, sessions.length === 1 ? 'removing a session' : 'removing sessions', question)
     }
     // First, because this loads code, which may fail.
     const trash = (await store.driver.files?.())?.trash ?? null
-    await store.remove(id)
-    return { session_id: id, trash }
+    const command = positionals.length > 0 ? 'sessions rm' : `sessions rm --state ${options.state}`
+    const remove = async ({ id }: { id: string }) => {
+      await store.remove(id)
+      return { session_id: id }
+    }
+    if (!dryRun) await changeSessions(store, sessions, { action: 'remove', command }, context, remove)
+    return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, dry_run: dryRun, trash }
   },
-  render: ({ session_id, trash }) =>
-    trash === null
-      ? `${session_id} is removed; \`stint postgres purge\` deletes it for good`
-      : `${session_id} is in ${trash}`,
+  render({ sessions, dry_run, trash }) {
+    if (sessions.length === 0) return 'no such sessions'
+    const some = sessions.length > 3 ? plural(sessions.length, 'session') : sessions.join(', ')
+    if (dry_run) return `would be moved to the trash: ${sessions.join(', ')}`
+    const be = sessions.length === 1 ? 'is' : 'are'
+    return trash === null
+      ? `${some} ${be} removed; \`stint sessions restore\` brings back, \`stint postgres purge\` deletes for good`
+      : `${some} ${be} in ${trash}`
+  },
 })

@@ -41,7 +41,23 @@ export const sessions: CommandGroup = {
       summary: 'take it from a holder that cannot be seen',
       load: async () => (await import('./unlock.ts')).unlockCommand,
     },
-    rm: { summary: 'move it to the trash', load: async () => (await import('./rm.ts')).rmCommand },
+    close: {
+      summary: 'recover and close one that crashed',
+      load: async () => (await import('./close.ts')).closeCommand,
+    },
+    rm: { summary: 'move some to the trash', load: async () => (await import('./rm.ts')).rmCommand },
+    restore: {
+      summary: 'bring one back from the trash',
+      load: async () => (await import('./restore.ts')).restoreCommand,
+    },
+    prune: {
+      summary: 'move old ones to the trash',
+      load: async () => (await import('./prune.ts')).pruneCommand,
+    },
+    history: {
+      summary: 'which were removed, restored or closed',
+      load: async () => (await import('./history.ts')).sessionsHistoryCommand,
+    },
     du: { summary: 'what fills the disk', load: async () => (await import('./du.ts')).duCommand },
   },
   examples: [

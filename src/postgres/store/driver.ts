@@ -8,8 +8,10 @@ import {
   type Manifest,
   nothingToReport,
   type ReadableSession,
+  type RemovedSession,
   sessionExists,
   type SessionHold,
+  sessionNotFound,
   type SessionStore,
   type SessionSummary,
   type SpooledEntry,
@@ -19,7 +21,7 @@ import {
   type WriteGuard,
 } from '../../session/index.ts'
 import { emptyLogEnds } from '../../session/log/index.ts'
-import { Database, type DatabaseOptions } from '../database.ts'
+import { Database, type DatabaseOptions, milliseconds, untilOnDisk } from '../database.ts'
 import { sessionVersion } from '../schema.ts'
 import { forkRows } from './fork.ts'
 import { PostgresSession } from './held-session.ts'
@@ -138,6 +140,34 @@ export class PostgresDriver implements StoreDriver {
   /** Hides the session and frees its id; `purge` deletes its rows. */
   async remove(id: string): Promise<void> {
     await acquireSessionRow(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+  }
+
+  async removed(): Promise<RemovedSession[]> {
+    const rows = await this.#database.query(
+      `SELECT key, id, title, ${milliseconds('removed_at')} AS removed_at FROM stint.session
+      WHERE removed_at IS NOT NULL AND store = $1 ORDER BY stint.session.removed_at DESC`,
+      postgresId,
+    )
+    return rows.map(({ key, id, title, removed_at }) => ({
+      name: `${String(id)}-${String(key)}`,
+      id: String(id),
+      ...(typeof title === 'string' && { title }),
+      removedAt: Math.round(Number(removed_at)),
+    }))
+  }
+
+  async restore(name: string): Promise<string> {
+    const found = (await this.removed()).find((each) => each.name === name)
+    if (found === undefined) throw sessionNotFound(name)
+    const [row] = await this.#database.write(
+      `UPDATE stint.session SET removed_at = NULL, (token, holder, since, beat) = (NULL, NULL, NULL, NULL)
+      WHERE key = $1 AND removed_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM stint.session AS other WHERE other.id = session.id AND other.removed_at IS NULL
+      ) RETURNING id, ${untilOnDisk}`,
+      name.slice(found.id.length + 1),
+    )
+    if (row === undefined) throw sessionExists(found.id)
+    return found.id
   }
 
   async ids(prefix: string): Promise<string[]> {

@@ -2,13 +2,14 @@ import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
-import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createStore } from '../create-store.ts'
 import type {
   HeldSession,
   ReadableSession,
+  RemovedSession,
   SessionHold,
   SpooledEntry,
   SpoolEntry,
@@ -28,6 +29,7 @@ import { listSessions } from './list-sessions.ts'
 import { openNewSession, openAcquiredSession, acquireSession } from './open-session.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recoverSession } from './recover.ts'
+import { listRemovedSessions, restoreRemovedSession } from './removed-sessions.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
@@ -183,6 +185,17 @@ export class FilesystemDriver implements StoreDriver {
       const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
       forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
     })
+  }
+
+  async removed(): Promise<RemovedSession[]> {
+    return withHomeErrors(this.#home.path, 'list the trash', () => listRemovedSessions(this.#home))
+  }
+
+  async restore(name: string): Promise<string> {
+    const id = withFileErrors(`restore ${name}`, undefined, () => restoreRemovedSession(this.#home, name))
+    // The process that removed the session still seems to hold it. A damaged session keeps that holder.
+    await this.unlock(id).catch(() => {})
+    return id
   }
 
   #moveToTrash(root: string, trashed: string): void {

@@ -1,0 +1,70 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { SessionSummary } from '../../session/index.ts'
+import { openStore, storeOption } from '../store.ts'
+import { plural } from '../text/format.ts'
+import { changeSessions } from './change-sessions.ts'
+import { listSelected, selectOptions } from './select-sessions.ts'
+
+const { workspace, tool } = selectOptions
+
+export const pruneCommand = defineBareCommand({
+  name: 'prune',
+  summary:
+    'Says which old sessions it would move to the trash, and with --yes moves them. Sessions in use, and damaged ones, stay.',
+  options: {
+    keep: { type: 'count', value: 'N', help: 'the newest N stay' },
+    'older-than': { type: 'duration', value: 'D', help: 'sessions with a record of the last D stay' },
+    workspace,
+    tool,
+    yes: { type: 'boolean', help: 'move them' },
+    ...storeOption,
+  },
+  examples: [
+    ['stint sessions prune --keep 100 --older-than 90d', 'what would go: changes nothing'],
+    ['stint sessions prune --keep 100 --older-than 90d --yes', 'and now do it'],
+  ],
+  async run(context, { options }) {
+    const { keep, 'older-than': olderThanMs, yes } = options
+    if (keep === undefined && olderThanMs === undefined)
+      throw new StintError('ARG_ERROR', 'say what stays: --keep N, --older-than D, or both', {
+        hint: 'stint sessions prune --keep 100 --older-than 90d',
+      })
+    const store = await openStore(options.store, context.warn)
+    const all = await listSelected(store, options)
+    const old = prunable(all, { keep, olderThanMs, now: Date.now() })
+    const limits = [
+      keep === undefined ? [] : `--keep ${keep}`,
+      olderThanMs === undefined ? [] : '--older-than',
+    ]
+    const command = ['sessions prune', ...limits.flat()].join(' ')
+    const remove = async ({ id }: SessionSummary) => {
+      await store.remove(id)
+      return { session_id: id }
+    }
+    if (yes) await changeSessions(store, old, { action: 'remove', command }, context, remove)
+    return {
+      sessions: old.map(({ id }) => id),
+      bytes: old.reduce((sum, { bytes }) => sum + bytes, 0),
+      kept: all.length - old.length,
+      dry_run: !yes,
+    }
+  },
+  render({ sessions, bytes, kept, dry_run }) {
+    const what = `${plural(sessions.length, 'session')}, ${formatBytes(bytes)}`
+    if (sessions.length === 0) return `nothing to prune: ${plural(kept, 'session stays', 'sessions stay')}`
+    if (!dry_run) return `moved to the trash: ${what}; ${kept} stay`
+    return [...sessions, `would be moved to the trash: ${what}; ${kept} stay. --yes does it`].join('\n')
+  },
+})
+
+/** The sessions that are beyond the newest `keep` and older than `olderThanMs`, at rest and intact. */
+export function prunable(
+  sessions: readonly SessionSummary[],
+  { keep = 0, olderThanMs = 0, now }: { keep?: number; olderThanMs?: number; now: number },
+): SessionSummary[] {
+  return sessions
+    .slice(keep)
+    .filter(({ lastAt, state }) => now - lastAt >= olderThanMs && (state === 'closed' || state === 'crashed'))
+}

@@ -1,0 +1,180 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
+
+/** Makes sessions whose last record is this many days old. */
+async function makeOld(world: SessionWorld, days: Readonly<Record<string, number>>) {
+  const { filesystemStore } = await import('../../session/index.ts')
+  for (const [id, age] of Object.entries(days)) {
+    const now = Date.now() - age * 86_400_000
+    const store = filesystemStore({ home: world.home, clock: { now: () => now, mono: () => now } })
+    await using session = await store.create({ id, title: `about ${id}` })
+    await session.append({ type: 'note' })
+  }
+}
+
+async function crash(world: SessionWorld, id: string) {
+  const holding = await world.hold(id)
+  await holding.write(2)
+  holding.child.kill('SIGKILL')
+  await holding.finished
+}
+
+const ids = async (world: SessionWorld): Promise<string[]> =>
+  (await world.store.list()).map(({ id }) => id).sort()
+
+const history = async (world: SessionWorld): Promise<string[]> => {
+  const { lines } = dataOf(await world.run('history')) as { lines: { action: string; session_id: string }[] }
+  return lines.map(({ action, session_id }) => `${action} ${session_id}`)
+}
+
+test('rm takes several ids, and restore brings them back as they were', async () => {
+  await using world = new SessionWorld()
+  for (const id of ['a', 'b', 'c']) await world.make(id, 2)
+  expect(dataOf(await world.run('rm', 'a', 'b', '--dry-run'))).toMatchObject({
+    sessions: ['a', 'b'],
+    dry_run: true,
+  })
+  expect(await ids(world)).toEqual(['a', 'b', 'c'])
+  expect(dataOf(await world.run('rm', 'a', 'b', '--yes')).sessions).toEqual(['a', 'b'])
+  expect(await ids(world)).toEqual(['c'])
+  const { trash } = dataOf(await world.run('restore'))
+  expect(
+    trash.map(({ session_id, title }: { session_id: string; title: string }) => [session_id, title]),
+  ).toEqual(
+    expect.arrayContaining([
+      ['a', 'about a'],
+      ['b', 'about b'],
+    ]),
+  )
+  expect(dataOf(await world.run('restore', 'a')).restored).toEqual(['a'])
+  expect(await ids(world)).toEqual(['a', 'c'])
+  const back = await world.store.inspect('a')
+  expect([back.summary.state, back.summary.records]).toEqual(['closed', 2])
+  expect((await back.health()).ok).toBe(true)
+  expect(dataOf(await world.audit('query', 'a')).lines).toMatchObject([{ action: 'restore' }])
+  await using resumed = await world.store.resume('a')
+  await resumed.append({ type: 'more' })
+  expect(await history(world)).toEqual(['remove a', 'remove b', 'restore a'])
+})
+
+test('restore takes the newest of several removed under one id, and never replaces a session', async () => {
+  await using world = new SessionWorld()
+  for (const messages of [1, 2, 3]) {
+    await world.make('mine', messages)
+    if (messages < 3) await world.store.remove('mine')
+  }
+  const taken = await world.run('restore', 'mine')
+  expect(errorOf(taken)?.code).toBe('NAME_TAKEN')
+  expect((await world.store.inspect('mine')).summary.records).toBe(3)
+  await world.store.remove('mine')
+  expect(dataOf(await world.run('restore')).trash).toHaveLength(3)
+  await world.run('restore', 'mine')
+  expect((await world.store.inspect('mine')).summary.records).toBe(3)
+  expect(errorOf(await world.run('restore', 'other'))?.code).toBe('NOT_FOUND')
+  expect(errorOf(await world.run('restore', '--', '../mine'))?.code).toBe('SESSION_ID_INVALID')
+})
+
+test('rm by state and age leaves everything else alone', async () => {
+  await using world = new SessionWorld()
+  await makeOld(world, { old: 40, young: 1 })
+  await crash(world, 'crashed')
+  await world.hold('active')
+  expect(
+    dataOf(await world.run('rm', '--state', 'crashed', '--older-than', '30d', '--yes')).sessions,
+  ).toEqual([])
+  expect(dataOf(await world.run('rm', '--state', 'closed', '--older-than', '30d', '--yes')).sessions).toEqual(
+    ['old'],
+  )
+  expect(dataOf(await world.run('rm', '--state', 'crashed', '--yes')).sessions).toEqual(['crashed'])
+  expect(await ids(world)).toEqual(['active', 'young'])
+})
+
+test('a session that cannot be removed stays, the others go, and the answer has both', async () => {
+  await using world = new SessionWorld()
+  for (const id of ['a', 'z']) await world.make(id, 1)
+  await world.hold('held')
+  const result = await world.run('rm', 'a', 'held', 'z', '--yes')
+  expect([result.code, errorOf(result)?.code]).toEqual([4, 'SESSION_LOCKED'])
+  expect(dataOf(result)).toMatchObject({
+    changed: [{ session_id: 'a' }, { session_id: 'z' }],
+    failed: [{ session_id: 'held', code: 'SESSION_LOCKED' }],
+  })
+  expect(await ids(world)).toEqual(['held'])
+})
+
+test('close recovers a crashed session, says what was found, and leaves an audit line', async () => {
+  await using world = new SessionWorld()
+  await crash(world, 'mine')
+  await world.make('closed', 1)
+  const { closed, unchanged } = dataOf(await world.run('close', 'mine', 'closed'))
+  expect(closed).toMatchObject([
+    { session_id: 'mine', records: 2, died_pid: expect.any(Number), cut: [], unsettled: [] },
+  ])
+  expect(unchanged).toEqual(['closed'])
+  expect((await world.store.inspect('mine')).summary.state).toBe('closed')
+  const { lines } = dataOf(await world.audit('query', 'mine'))
+  expect(lines).toMatchObject([{ action: 'close', subject: 'after its writer died', detail: { records: 2 } }])
+  expect(await history(world)).toEqual(['close mine'])
+  const holding = await world.hold('active')
+  expect(errorOf(await world.run('close', 'active'))?.code).toBe('SESSION_LOCKED')
+  await holding.close()
+})
+
+test('close names acts without an outcome', async () => {
+  await using world = new SessionWorld()
+  const script = `
+    const { filesystemStore } = await import(${JSON.stringify(new URL('../../../dist/index.js', import.meta.url).href)})
+    const session = await filesystemStore().create({ id: 'mine' })
+    await session.act({ action: 'shell', subject: 'make "it"' }, () => process.kill(process.pid, 'SIGKILL'))`
+  await world.start(process.execPath, ['--input-type=module', '-e', script]).finished
+  const { stdout } = await world.stint(['sessions', 'close', '--state', 'crashed'], {
+    env: { STINT_OUTPUT: 'text' },
+  })
+  expect(stdout).toContain('shell')
+  expect(stdout).toContain('unsettled')
+})
+
+test('prune says what would go, and moves it only with --yes; what is in use or damaged stays', async () => {
+  await using world = new SessionWorld()
+  await makeOld(world, { a: 100, b: 95, c: 92, d: 10, e: 1 })
+  await makeOld(world, { broken: 200 })
+  world.damage('broken', 1)
+  await world.run('verify', 'broken')
+  const prune = (...args: string[]) => world.run('prune', ...args)
+  const [keep, age] = [
+    ['--keep', '4'],
+    ['--older-than', '90d'],
+  ] as const
+  expect(dataOf(await prune(...keep, ...age))).toMatchObject({ sessions: ['a'], kept: 5, dry_run: true })
+  expect(dataOf(await prune(...age))).toMatchObject({ sessions: ['c', 'b', 'a'], kept: 3 })
+  expect(dataOf(await prune('--keep', '0'))).toMatchObject({ sessions: ['e', 'd', 'c', 'b', 'a'] })
+  expect(await ids(world)).toHaveLength(6)
+  expect(errorOf(await prune())?.code).toBe('ARG_ERROR')
+  expect(dataOf(await prune(...keep, ...age, '--yes'))).toMatchObject({ sessions: ['a'], dry_run: false })
+  expect(await ids(world)).toEqual(['b', 'broken', 'c', 'd', 'e'])
+  const [line = ''] = readFileSync(join(world.home, 'activity', 'sessions.log'), 'utf8').split('\n')
+  expect(JSON.parse(line)).toMatchObject({
+    action: 'remove',
+    session_id: 'a',
+    title: 'about a',
+    command: expect.stringContaining('--keep 4') as string,
+  })
+  expect(readdirSync(join(world.home, 'trash'))).toEqual(['a'])
+})
+
+test.each([
+  [['rm'], 'no session given'],
+  [['rm', 'a', '--state', 'closed'], 'not both'],
+  [['rm', '--older-than', '30d'], 'no session given'],
+  [['close', 'a', '--tool', 'x'], 'not both'],
+])('%j is refused, and changes nothing', async (args, message) => {
+  await using world = new SessionWorld()
+  await world.make('a', 1)
+  const [command = '', ...more] = args
+  const result = await world.run(command, ...more)
+  expect([result.code, errorOf(result)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(errorOf(result)?.message).toContain(message)
+  expect(await ids(world)).toEqual(['a'])
+})
