@@ -43,5 +43,9 @@ export async function executeBare(
     if (stop.wasRead) await Promise.race([handler, after(invocation.graceMs)])
     return reply.give({ error: first.error })
   }
-  return reply.give(first, (data) => command.render?.(data as never, screenOf(1), invocation.args as never))
+  const { args, stream } = invocation
+  // A stream has printed its answer already.
+  return reply.give(first, (data) =>
+    stream ? undefined : command.render?.(data as never, screenOf(1), args as never),
+  )
 }

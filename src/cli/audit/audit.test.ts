@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
+import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 
 async function makeAudited(world: SessionWorld): Promise<void> {
@@ -73,4 +73,42 @@ test.each(changes)('verify, show and query report a line that was %s', async (_,
     expect([result.code, errorOf(result)?.code], command).toEqual([4, 'AUDIT_CORRUPT'])
     expect(dataOf(result)).toMatchObject({ session_id: 'mine' })
   }
+})
+
+test('query --all prints the lines of all sessions as text, JSON lines or CSV, with the same filters', async () => {
+  await using world = new SessionWorld()
+  await makeAudited(world)
+  await using other = await world.store.create({ id: 'other' })
+  await other.audit({ action: 'mail', subject: '=cmd("x"), then\nmore', detail: { to: 'ada' } })
+  await other.close()
+  const query = (...args: string[]) => world.stint(['audit', 'query', '--all', ...args])
+  const objects = jsonLines((await query('--json')).stdout)
+  expect(objects.map(({ session_id, seq }) => session_id + seq)).toEqual([
+    'other1',
+    ...[1, 2, 3, 4, 5, 6].map((seq) => `mine${seq}`),
+  ])
+  const failed = jsonLines((await query('--failed', '--json')).stdout)
+  expect(failed).toMatchObject([{ session_id: 'mine', action: 'shell', ok: false }])
+  expect(jsonLines((await query('--key', 'k1', '--json')).stdout)).toHaveLength(2)
+  const limited = jsonLines((await query('--limit', '1', '--json')).stdout)
+  expect(limited.map(({ session_id, seq }) => session_id + seq)).toEqual(['other1', 'mine6'])
+  const csv = (await query('--csv', '--action', 'mail')).stdout
+  expect(csv).toMatch(
+    /^session_id,seq,at,[^\n]*\nother,1,\d{4}-[^,]*Z,note,mail,"'=cmd\(""x""\), then\nmore",,,,,"\{""to"":""ada""\}"\n$/,
+  )
+  expect((await query('mine')).code).toBe(2)
+  expect((await world.stint(['audit', 'query', 'mine', '--csv'])).code).toBe(2)
+})
+
+test('query --all goes on after a damaged log, and then fails', async () => {
+  await using world = new SessionWorld()
+  await makeAudited(world)
+  world.damage('mine', 3, 'audit/audit.log')
+  await using other = await world.store.create({ id: 'older' })
+  await other.audit({ action: 'mail' })
+  await other.close()
+  const { code, stdout, stderr } = await world.stint(['audit', 'query', '--all', '--csv'])
+  expect([code, stdout.split('\n').length - 2]).toEqual([4, 3])
+  expect(stderr).toContain('mine: line 3 is missing or changed')
+  expect(stderr).toContain('AUDIT_CORRUPT')
 })

@@ -20,6 +20,7 @@ export const audit: CommandGroup = {
   examples: [
     ['stint audit show mine', 'what was done'],
     ['stint audit query mine --since 1h --action shell', 'every line of the last hour'],
+    ['stint audit query --all --failed --since 7d', 'what went wrong this week, anywhere'],
     ['stint audit verify mine', 'exit 4 if a line was changed, removed, moved or cut off'],
   ],
 }

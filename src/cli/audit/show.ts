@@ -5,7 +5,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import { formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import { type AuditLine, NewestItems, readAuditLines } from './query.ts'
+import { type AuditLine, NewestItems, readAuditLines } from './audit-lines.ts'
 
 const defaultLimit = 50
 

@@ -1,0 +1,111 @@
+import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
+import { visibleJson } from '../../base/text/escape.ts'
+import { attestedBy, type DriverStore, type SessionSummary } from '../../session/index.ts'
+import type { Zone } from '../text/format.ts'
+import { printLines } from '../terminal/print.ts'
+import { type AuditLine, NewestItems, renderLine } from './audit-lines.ts'
+
+interface AllLines {
+  format: 'text' | 'json' | 'csv'
+  /** The newest so many of each session; all if undefined. */
+  limit?: number
+  /** Makes the filter of one session. */
+  matcher: () => (line: AuditLine) => boolean
+  zone: Zone
+}
+
+const columns = [
+  'session_id',
+  'seq',
+  'at',
+  'type',
+  'action',
+  'subject',
+  'key',
+  'act',
+  'ok',
+  'error',
+  'detail',
+]
+
+/**
+ * Prints the matching audit lines of all sessions, newest activity first, as they are read. Throws at the end
+ * if lines of a session are missing or cannot be read.
+ */
+export async function printAllLines(
+  store: DriverStore,
+  { format, limit, matcher, zone }: AllLines,
+  warn: (message: string) => void,
+): Promise<void> {
+  const damaged: string[] = []
+  const lines = async function* (): AsyncGenerator<string> {
+    if (format === 'csv') yield columns.join(',')
+    for (const session of await store.list()) {
+      const matches = matcher()
+      const newest = limit === undefined ? undefined : new NewestItems<AuditLine>(limit)
+      try {
+        for await (const line of readLines(store, session)) {
+          if (!matches(line)) continue
+          if (newest === undefined) yield formatLine[format](session.id, line, zone)
+          else newest.push(line)
+        }
+      } catch (error) {
+        if (!(error instanceof StintError)) throw error
+        // A session that was removed meanwhile has no lines.
+        if (error.code !== 'NOT_FOUND') {
+          damaged.push(session.id)
+          warn(`${session.id}: ${errorMessage(error)}`)
+        }
+      }
+      for (const line of newest?.items ?? []) yield formatLine[format](session.id, line, zone)
+    }
+  }
+  if (!(await printLines(lines())) || damaged.length === 0) return
+  throw new StintError(
+    'AUDIT_CORRUPT',
+    `audit lines are missing or changed: ${damaged.slice(0, 10).join(', ')}`,
+    {
+      hint: '`stint audit verify ID` shows where.',
+    },
+  )
+}
+
+/** Reads the audit log of a session. Throws after its last intact line if there were more. */
+async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGenerator<AuditLine> {
+  const inspection = await store.inspect(id)
+  let last = 0
+  for await (const line of inspection.audit()) {
+    last = line.seq ?? last
+    yield line
+  }
+  const attested = attestedBy(inspection.manifest).audit?.count ?? 0
+  if (last < attested)
+    throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
+}
+
+const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> = {
+  text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
+  json: (id, line) => visibleJson({ session_id: id, ...line }),
+  csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
+    [
+      id,
+      seq ?? '',
+      new Date(at).toISOString(),
+      type,
+      action,
+      subject ?? '',
+      key ?? '',
+      act ?? '',
+      ok ?? '',
+      error?.message ?? '',
+      detail === undefined ? '' : visibleJson(detail),
+    ]
+      .map((value) => csvCell(String(value)))
+      .join(','),
+}
+
+/** A cell of CSV. A spreadsheet would run a text that begins like a formula: a quote before it prevents that. */
+function csvCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
