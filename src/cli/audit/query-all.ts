@@ -83,26 +83,27 @@ async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGene
     throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
 }
 
-const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> = {
-  text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
-  json: (id, line) => visibleJson({ session_id: id, ...line }),
-  csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
-    [
-      id,
-      seq ?? '',
-      new Date(at).toISOString(),
-      type,
-      action,
-      subject ?? '',
-      key ?? '',
-      act ?? '',
-      ok ?? '',
-      error?.message ?? '',
-      detail === undefined ? '' : visibleJson(detail),
-    ]
-      .map((value) => csvCell(String(value)))
-      .join(','),
-}
+const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> =
+  {
+    text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
+    json: (id, line) => visibleJson({ session_id: id, ...line }),
+    csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
+      [
+        id,
+        seq ?? '',
+        new Date(at).toISOString(),
+        type,
+        action,
+        subject ?? '',
+        key ?? '',
+        act ?? '',
+        ok ?? '',
+        error?.message ?? '',
+        detail === undefined ? '' : visibleJson(detail),
+      ]
+        .map((value) => csvCell(String(value)))
+        .join(','),
+  }
 
 /** A cell of CSV. A spreadsheet would run a text that begins like a formula: a quote before it prevents that. */
 function csvCell(text: string): string {

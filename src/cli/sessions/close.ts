@@ -19,7 +19,7 @@ export const closeCommand = defineBareCommand({
   ],
   async run(context, { options, positionals }) {
     const store = await openStore(options.store, context.warn)
-    const sessions = await selectSessions(store, positionals, options)
+    const { sessions } = await selectSessions(store, positionals, options)
     const command = { action: 'close', command: 'sessions close' } as const
     const { changed } = await changeSessions(store, sessions, command, context, async ({ id, state }) =>
       state === 'closed' ? undefined : await closeSession(store, id),

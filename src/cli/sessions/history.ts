@@ -1,9 +1,8 @@
 import { stintHome } from '../../base/fs/home.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { readSessionLog } from '../../session/index.ts'
-import { formatTime } from '../text/format.ts'
-import { cell, table } from '../text/table.ts'
+import { readSessionLog, type SessionLogLine } from '../../session/index.ts'
+import { formatTime, utcOption, type Zone } from '../text/format.ts'
+import { type Column, table } from '../text/table.ts'
 
 const defaultLines = 20
 
@@ -13,6 +12,7 @@ export const sessionsHistoryCommand = defineBareCommand({
   options: {
     lines: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLines})` },
     since: { type: 'duration', value: 'D', help: 'only what happened in this time' },
+    ...utcOption,
   },
   examples: [
     ['stint sessions history', 'the last 20'],
@@ -24,18 +24,17 @@ export const sessionsHistoryCommand = defineBareCommand({
     const found = readSessionLog(stintHome()).filter(({ at }) => at >= from)
     return { lines: lines === 0 ? [] : found.slice(-lines), total: found.length }
   },
-  render: ({ lines, total }) =>
+  render: ({ lines, total }, { columns }, { options }) =>
     total === 0
       ? 'no session was removed, restored or closed by a command'
-      : table(
-          ['TIME', 'ACTION', 'SESSION', 'BY', 'COMMAND', 'TITLE'],
-          lines.map(({ at, action, session_id, by, command, title }) => [
-            formatTime(at),
-            visibleText(action),
-            visibleText(session_id),
-            cell(by, 16),
-            cell(command, 32),
-            cell(title ?? '', 30),
-          ]),
-        ).join('\n'),
+      : table(lines, columnsIn(options), columns).join('\n'),
 })
+
+const columnsIn = (zone: Zone): Column<SessionLogLine>[] => [
+  { title: 'TIME', cell: ({ at }) => formatTime(at, zone) },
+  { title: 'ACTION', cell: ({ action }) => action },
+  { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
+  { title: 'BY', cell: ({ by }) => by, cut: 'end', least: 6, spare: 2 },
+  { title: 'COMMAND', cell: ({ command }) => command, cut: 'end', least: 12, spare: 1 },
+  { title: 'TITLE', cell: ({ title }) => title ?? '', cut: 'end', least: 14 },
+]

@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { checkSessionId, type DriverStore, type RemovedSession } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { formatAge } from '../text/format.ts'
-import { cell, table } from '../text/table.ts'
+import { type Column, table } from '../text/table.ts'
 import { changeSessions } from './change-sessions.ts'
 
 export const restoreCommand = defineBareCommand({
@@ -30,17 +30,21 @@ export const restoreCommand = defineBareCommand({
     })
     return { trash: null, restored: changed.map(({ session_id }) => session_id) }
   },
-  render({ trash, restored }) {
+  render({ trash, restored }, { columns }) {
     if (trash === null) return `${restored.join(', ')} ${restored.length === 1 ? 'is' : 'are'} back`
-    if (trash.length === 0) return 'the trash has no sessions'
-    const rows = trash.map(({ name, title, removed_at }) => [
-      name,
-      formatAge(Math.max(0, Date.now() - removed_at)),
-      cell(title, 40),
-    ])
-    return table(['ID', '>REMOVED', 'TITLE'], rows).join('\n')
+    return trash.length === 0 ? 'the trash has no sessions' : table(trash, trashColumns, columns).join('\n')
   },
 })
+
+const trashColumns: Column<ReturnType<typeof describeRemoved>>[] = [
+  { title: 'ID', cell: ({ name }) => name, cut: 'middle', least: 20 },
+  {
+    title: 'REMOVED',
+    cell: ({ removed_at }) => `${formatAge(Math.max(0, Date.now() - removed_at))} ago`,
+    align: 'right',
+  },
+  { title: 'TITLE', cell: ({ title }) => title, cut: 'end', least: 14 },
+]
 
 const blank = { state: 'closed', createdAt: 0, lastAt: 0, turns: 0, records: 0, bytes: 0 } as const
 

@@ -12,7 +12,7 @@ export const rmCommand = defineBareCommand({
   options: {
     ...selectOptions,
     'dry-run': { type: 'boolean', help: 'say which; change nothing' },
-    yes: { type: 'boolean', help: 'do not ask' },
+    yes: { type: 'boolean', help: 'do not ask; exact ids are never asked about' },
     ...storeOption,
   },
   positionals: '[ID...]',
@@ -22,13 +22,17 @@ export const rmCommand = defineBareCommand({
   ],
   async run(context, { options, positionals }) {
     const store = await openStore(options.store, context.warn)
-    const sessions = await selectSessions(store, positionals, options)
+    const { sessions, isExact } = await selectSessions(store, positionals, options)
     const dryRun = options['dry-run']
     const ids = sessions.map(({ id }) => id)
-    if (!options.yes && !dryRun && sessions.length > 0) {
+    if (!dryRun && sessions.length > 0) {
       const what = sessions.length === 1 ? 'it' : `these ${sessions.length}`
       const question = `${renderSelection(sessions, Date.now())}\nMove ${what} to the trash?`
-      await confirm(false, sessions.length === 1 ? 'removing a session' : 'removing sessions', question)
+      await confirm(
+        options.yes || isExact,
+        sessions.length === 1 ? 'removing a session' : 'removing sessions',
+        question,
+      )
     }
     // First, because this loads code, which may fail.
     const trash = (await store.driver.files?.())?.trash ?? null

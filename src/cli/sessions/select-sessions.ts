@@ -5,7 +5,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { type DriverStore, sessionStates, type SessionSummary } from '../../session/index.ts'
 import { formatAge, plural } from '../text/format.ts'
-import { findId } from './which-session.ts'
+import { findSession } from './which-session.ts'
 
 /** Options that select sessions in place of ids. */
 export const selectOptions = {
@@ -26,30 +26,43 @@ interface Selection {
 export const listSelected = (store: DriverStore, { workspace, tool }: Selection): Promise<SessionSummary[]> =>
   store.list({ tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path })
 
-/** The sessions that a command is about: those with these ids, or all that the options select. */
+/** The sessions that a command is about. */
+interface SelectedSessions {
+  sessions: SessionSummary[]
+  /** Whether the whole id of each was given. */
+  isExact: boolean
+}
+
+/** The sessions that a command is about: those with these names, or all that the options select. */
 export async function selectSessions(
   store: DriverStore,
-  ids: readonly string[],
+  names: readonly string[],
   options: Selection,
-): Promise<SessionSummary[]> {
+): Promise<SelectedSessions> {
   const { state, 'older-than': olderThanMs, workspace, tool } = options
   const isSelection = [state, olderThanMs, workspace, tool].some((each) => each !== undefined)
-  if (ids.length > 0 && isSelection)
+  if (names.length > 0 && isSelection)
     throw new StintError('ARG_ERROR', 'give ids, or options that select sessions, not both')
-  if (ids.length === 0 && state === undefined)
+  if (names.length === 0 && state === undefined)
     throw new StintError('ARG_ERROR', 'no session given', {
       hint: 'Give ids, or --state and other options; `stint sessions list` shows all.',
     })
-  const before = Date.now() - (olderThanMs ?? 0)
-  if (ids.length === 0)
-    return (await listSelected(store, options)).filter(
-      (each) => each.state === state && each.lastAt <= before,
-    )
-  const found: string[] = []
-  for (const given of ids) found.push(await findId(store, given))
+  if (names.length === 0) {
+    const before = Date.now() - (olderThanMs ?? 0)
+    const listed = await listSelected(store, options)
+    const sessions = listed.filter((each) => each.state === state && each.lastAt <= before)
+    return { sessions, isExact: false }
+  }
+  const ids = new Set<string>()
+  let isExact = true
+  for (const name of names) {
+    const found = await findSession(store, name)
+    ids.add(found.id)
+    isExact &&= found.isExact
+  }
   const all = new Map((await store.list()).map((summary) => [summary.id, summary]))
   // A directory of a session may be too damaged for a list.
-  return [...new Set(found)].map((id) => all.get(id) ?? unlisted(id, store))
+  return { sessions: [...ids].map((id) => all.get(id) ?? unlisted(id, store)), isExact }
 }
 
 const unlisted = (id: string, { id: store }: DriverStore): SessionSummary => ({
