@@ -105,7 +105,7 @@ const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLi
         .join(','),
   }
 
-/** A cell of CSV. A spreadsheet would run a text that begins like a formula: a quote before it prevents that. */
+/** A cell of CSV. A spreadsheet would run a text that begins like a formula, so a quote comes before it. */
 function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
