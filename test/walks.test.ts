@@ -34,7 +34,7 @@ const walks: Walk[] = [
     entry: /export async function acquireLease\(/,
     effect: /\bsymlink\(/,
     domains: ['lease/'],
-    maxFiles: 10,
+    maxFiles: 9,
   },
   {
     heading: 'From SIGTERM to the empty temp root',

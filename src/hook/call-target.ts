@@ -11,7 +11,9 @@ import {
   wholeWorkspace,
   type Workspace,
 } from '../lease/index.ts'
+import { leadingGit } from '../reading/index.ts'
 import type { HookEvent, Tool } from './event.ts'
+import { addedWorktree, parseGitCommand } from './git-command.ts'
 import { hosts } from './hosts.ts'
 import type { Scope } from './options.ts'
 
@@ -66,6 +68,17 @@ function pathsIn({ path }: Workspace, files: readonly string[], cwd: string): st
     if (error instanceof StintError && error.code === 'NAME_INVALID') return undefined
     throw error
   }
+}
+
+/**
+ * Whether a command only adds a worktree outside of every repository, which a refusal advises: it changes no
+ * file that another session could hold.
+ */
+export function addsWorktreeElsewhere(command: string, cwd: string = process.cwd()): boolean {
+  if (!/^\s*git .*worktree add /.test(command)) return false
+  const words = leadingGit(command)
+  const added = words && addedWorktree(parseGitCommand(words), cwd)
+  return added !== undefined && repositoryAround(added) === undefined
 }
 
 /**

@@ -51,6 +51,15 @@ export function createsBranch({ name, args }: GitCommand): boolean {
   return operands.length === 1 || operands.length === 2
 }
 
+/** The directory of the worktree that a command of git adds, if all else stays as it is. */
+export function addedWorktree(command: GitCommand, cwd: string): string | undefined {
+  const { name, options } = command
+  // Another option may start programs, as `-c` can.
+  if (name !== 'worktree' || options.some(([each]) => each !== '-C')) return undefined
+  const [added] = newDirectories(command) ?? []
+  return added === undefined ? undefined : resolve(cwd, ...options.map(([, value]) => value), added)
+}
+
 /** The directory that a command makes, if all else stays as it is; undefined for every other command. */
 function newDirectories({ name, args }: GitCommand): string[] | undefined {
   if (name === 'worktree' && args[0] === 'add') {

@@ -556,3 +556,36 @@ test('texts of other sessions are quoted for the model that reads them', async (
   expect(reason).toMatch(/^[^\p{Cc}\p{Cf}]*$/u)
   expect(reason).toContain(String.raw`it is doing "x\"\\u000a`)
 })
+
+test('a session that is refused may add a worktree elsewhere, as the refusal advises, and claims nothing', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [stage.agent(), stage.agent()]
+  mkdirSync(join(stage.workspace, '.git'))
+  mkdirSync(join(stage.tmp, 'another/.git'), { recursive: true })
+  stage.send('pre', mine.identity)
+  const isRefused = (command: string): boolean => {
+    const tool = { ...shell, input: { command } }
+    return stage.send('pre', other.identity, { sessionId: 'b', tool }).block
+  }
+  const allowed = [
+    'git worktree add ../fix',
+    `git -C . worktree add -b fix ${stage.tmp}/fix origin/main && cd ../fix && git status`,
+    'git worktree add --detach "../fix it" HEAD 2>&1 | tail -n 3',
+  ]
+  const refused = [
+    'git worktree add fix',
+    'git worktree add ../another/fix',
+    'git worktree add -B main ../fix',
+    'git worktree add -f ../fix',
+    'git worktree add "$HOME/fix"',
+    'git worktree remove ../fix',
+    'git worktree add ../fix && npm ci',
+    'cd .. && git worktree add fix',
+    'git -c core.hooksPath=../hooks worktree add ../fix',
+    'git --work-tree=. worktree add ../fix',
+    'git -C ../another commit -am fix',
+  ]
+  expect(allowed.filter(isRefused)).toEqual([])
+  expect(refused.filter((command) => !isRefused(command))).toEqual([])
+  expect(stage.claims.map(({ session_id }) => session_id)).toEqual(['a'])
+})

@@ -30,7 +30,14 @@ import {
 } from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
-import { type CallTarget, describeCall, findCallTarget, passAddition, purposeOf } from './call-target.ts'
+import {
+  addsWorktreeElsewhere,
+  type CallTarget,
+  describeCall,
+  findCallTarget,
+  passAddition,
+  purposeOf,
+} from './call-target.ts'
 import {
   beginCall,
   type CallAnswer,
@@ -365,13 +372,15 @@ function endToolCall(event: HookEvent, party: Party, choices: EventChoices, cont
 }
 
 /** The tool of an event; undefined if it changes no file. */
-function changingTool({ host, tool }: HookEvent): Tool | undefined {
-  const changes = tool !== undefined && tool.use !== 'none' && !isReadingCommand(host, tool)
-  return changes ? tool : undefined
+function changingTool(event: HookEvent): Tool | undefined {
+  const { tool } = event
+  return tool === undefined || tool.use === 'none' || isHarmlessCommand(event, tool) ? undefined : tool
 }
 
-const isReadingCommand = (host: HostName, { name, input: { command } }: Tool): boolean =>
-  hosts[host].posixShells.includes(name) && typeof command === 'string' && onlyReads(command)
+const isHarmlessCommand = ({ host, cwd }: HookEvent, { name, input: { command } }: Tool): boolean =>
+  hosts[host].posixShells.includes(name) &&
+  typeof command === 'string' &&
+  (onlyReads(command) || addsWorktreeElsewhere(command, cwd))
 
 let calls = 0
 

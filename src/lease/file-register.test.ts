@@ -7,7 +7,8 @@ import { registerConformance } from '../testing/register-conformance.ts'
 import { isAttachmentName } from './attachments.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-register.ts'
-import { type Register, runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
+import type { Register } from './register.ts'
 
 let world: World
 let opened = 0

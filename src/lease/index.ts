@@ -63,8 +63,6 @@ export {
   type Now,
   type Register,
   type RegisterEntry,
-  runAsync,
-  runSync,
   type Steps,
   type WaiterEntry,
   type WaiterQueue,

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease } from './lease.ts'
-import { memoryRegister, type Register, runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
+import { memoryRegister, type Register } from './register.ts'
 import { sweepKey } from './sweep-locks.ts'
 
 let world: World

@@ -8,7 +8,8 @@ import { identify } from '../base/process/liveness.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-options.ts'
-import { memoryRegister, type Register, runAsync } from './register.ts'
+import { runAsync } from '../base/process/run-generator.ts'
+import { memoryRegister, type Register } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 let world: World

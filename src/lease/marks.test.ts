@@ -10,7 +10,7 @@ import { type Claim, type ClaimHolder, parseClaimsRecord } from './claim-record.
 import { claimStatus } from './claim-status.ts'
 import { homeRegister } from './file-register.ts'
 import { applyMarks, readMarks } from './marks.ts'
-import { runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
 import { type AcquireRequest, decideAcquire, decideRefresh } from './rules.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 

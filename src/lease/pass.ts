@@ -13,7 +13,8 @@ import { type Claim, type ClaimsRecord, isSameProcess, parseClaimsRecord } from 
 import { isInForce } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { endsName, epochOfMarks, isMarkId } from './marks.ts'
-import { type Register, runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
+import type { Register } from './register.ts'
 import { covers } from './rules.ts'
 import type { WorkspaceClaims } from './workspace-claims.ts'
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { registerConformance } from '../testing/register-conformance.ts'
-import { memoryRegister, type Register, runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
+import { memoryRegister, type Register } from './register.ts'
 
 test.each(registerConformance(() => memoryRegister() as Register))(
   'a register in memory: $title',

@@ -116,42 +116,6 @@ export interface Now {
 
 export type Steps<Step, Result> = Generator<Step, Result, unknown>
 
-/** Runs steps to their end without yielding to the event loop. */
-export function runSync<Step, Result>(register: Register<Step>, steps: Steps<Step, Result>): Result {
-  if (register.performSync === undefined) throw new TypeError('this register has no synchronous form')
-  let at = steps.next()
-  while (!at.done) {
-    let answer: unknown
-    try {
-      answer = register.performSync(at.value)
-    } catch (error) {
-      at = steps.throw(error)
-      continue
-    }
-    at = steps.next(answer)
-  }
-  return at.value
-}
-
-/** Runs steps to their end, awaiting each one. */
-export async function runAsync<Step, Result>(
-  register: Register<Step>,
-  steps: Steps<Step, Result>,
-): Promise<Result> {
-  let at = steps.next()
-  while (!at.done) {
-    let answer: unknown
-    try {
-      answer = await register.perform(at.value)
-    } catch (error) {
-      at = steps.throw(error)
-      continue
-    }
-    at = steps.next(answer)
-  }
-  return at.value
-}
-
 type MemoryStep = () => unknown
 
 /** A register in memory: for tests, and for leases between the parts of one program. */

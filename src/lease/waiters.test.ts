@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Identity, ownIdentity } from '../base/process/liveness.ts'
-import { memoryRegister, type Register, runSync } from './register.ts'
+import { runSync } from '../base/process/run-generator.ts'
+import { memoryRegister, type Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
 import { sweepKey } from './sweep-locks.ts'
 import { formatWaiter, parseWaiter, type Waiter } from './waiters.ts'

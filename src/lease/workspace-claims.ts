@@ -24,7 +24,8 @@ import {
   workspaceTarget,
 } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { type Now, type Register, runAsync, runSync, type Steps } from './register.ts'
+import { runAsync, runSync } from '../base/process/run-generator.ts'
+import type { Now, Register, Steps } from './register.ts'
 import {
   type AcquireAnswer,
   type AcquireRequest,

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
-import { runAsync } from '../lease/register.ts'
+import { runAsync } from '../base/process/run-generator.ts'
 import { migrate } from './migrate.ts'
 import { knownVersion, migrations, migrationScript } from './schema.ts'
 import { postgresRegister } from './register.ts'

@@ -7,7 +7,7 @@ import {
   type ReadingProgram,
   readingStintCommands,
 } from './reading-programs.ts'
-import { type ShellWord, splitCommand } from './shell-lexer.ts'
+import { type ShellWord, type SimpleCommand, splitCommand } from './shell-lexer.ts'
 
 /** In characters. Longer text may exhaust the stack of the lexer, and a fault lets the call through. */
 const longestReading = 16_384
@@ -18,9 +18,21 @@ const longestReading = 16_384
  * a very long command.
  */
 export function onlyReads(command: string): boolean {
-  const commands = command.length > longestReading ? undefined : splitCommand(command)
-  return commands !== undefined && commands.length > 0 && commands.every(isReading)
+  const commands = split(command)
+  return commands.length > 0 && commands.every(isReading)
 }
+
+/** The words after `git` with which a command begins, if all that follows only reads and no word expands. */
+export function leadingGit(command: string): string[] | undefined {
+  const [[program, ...words] = [], ...rest] = split(command)
+  if (program?.text !== 'git' || words.some(({ expands }) => expands) || !rest.every(isReading))
+    return undefined
+  return words.map(({ text }) => text)
+}
+
+/** The programs of a command; none if it is not known to have no others. */
+const split = (command: string): SimpleCommand[] =>
+  (command.length > longestReading ? undefined : splitCommand(command)) ?? []
 
 /** Does git change no file outside `.git`, no ref and no configuration, with these arguments? */
 export const gitOnlyReads = (args: readonly string[]): boolean =>

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { type Register, type RegisterEntry, runAsync, runSync } from '../lease/index.ts'
+import { runAsync, runSync } from '../base/process/run-generator.ts'
+import type { Register, RegisterEntry } from '../lease/index.ts'
 import { type ConformanceCase, until } from './conformance-case.ts'
 
 /** What a read returns for a key that was never written. */

@@ -14,3 +14,49 @@ export async function runInTurns<Result>(steps: Generator<void, Result>): Promis
     await new Promise(setImmediate)
   }
 }
+
+/** Carries out the steps that a generator yields, such as the calls of a register of leases. */
+export interface StepPerformer<Step> {
+  perform(step: Step): Promise<unknown>
+  /** Absent if a step must wait. */
+  performSync?(step: Step): unknown
+}
+
+/** Runs steps to their end without yielding to the event loop. */
+export function runSync<Step, Result>(
+  performer: StepPerformer<Step>,
+  steps: Generator<Step, Result, unknown>,
+): Result {
+  if (performer.performSync === undefined) throw new TypeError('this register has no synchronous form')
+  let at = steps.next()
+  while (!at.done) {
+    let answer: unknown
+    try {
+      answer = performer.performSync(at.value)
+    } catch (error) {
+      at = steps.throw(error)
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}
+
+/** Runs steps to their end, awaiting each one. */
+export async function runAsync<Step, Result>(
+  performer: StepPerformer<Step>,
+  steps: Generator<Step, Result, unknown>,
+): Promise<Result> {
+  let at = steps.next()
+  while (!at.done) {
+    let answer: unknown
+    try {
+      answer = await performer.perform(at.value)
+    } catch (error) {
+      at = steps.throw(error)
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}

@@ -1,4 +1,5 @@
-import { isClaimsKey, type Register, runAsync, sweepKey } from '../../lease/index.ts'
+import { runAsync } from '../../base/process/run-generator.ts'
+import { isClaimsKey, type Register, sweepKey } from '../../lease/index.ts'
 import { Database } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
 import { postgresRegister } from '../register.ts'
