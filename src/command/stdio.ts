@@ -24,14 +24,18 @@ export function paintIf(wanted: boolean): Paint {
 export interface Screen {
   /** Infinity where stdout is no terminal: what is piped to another program is never cut. */
   readonly columns: number
+  /** Infinity where stdout is no terminal. */
+  readonly rows: number
   readonly paint: Paint
 }
+
+const usualRows = 24
 
 /** The screen behind stdout or stderr, whatever these are. */
 export function screenOf(fd: 1 | 2): Screen {
   const columns = columnsOf(fd)
-  return {
-    columns: columns ?? Number.POSITIVE_INFINITY,
-    paint: paintIf(wantsColour(columns !== undefined, process.env)),
-  }
+  const paint = paintIf(wantsColour(columns !== undefined, process.env))
+  if (columns === undefined)
+    return { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY, paint }
+  return { columns, rows: (fd === 1 ? process.stdout : process.stderr).rows || usualRows, paint }
 }

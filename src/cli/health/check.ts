@@ -84,7 +84,10 @@ const nameWidth = 12
 const leastColumns = 20
 
 /** The result of a check, and below it the fix; long lines are wrapped below their beginning. */
-export function renderCheck({ name, level, text, fix }: Check, { columns, paint }: Screen): string[] {
+export function renderCheck(
+  { name, level, text, fix }: Check,
+  { columns, paint }: Pick<Screen, 'columns' | 'paint'>,
+): string[] {
   const { word, paint: colour } = marks[level]
   const label = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  `
   const left = 4 + 2 + nameWidth + 2

@@ -4,6 +4,7 @@ import { listIfReadable } from '../../base/fs/exists.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { ClaimedTarget } from '../../lease/index.ts'
+import { formatTime } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** Times in milliseconds since the epoch. */
@@ -25,7 +26,7 @@ const toleranceMs = 5000
 
 export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFacts): Check {
   const name = 'clock'
-  const date = new Date(now).toISOString()
+  const date = formatTime(now, { utc: false })
   const set =
     'Set it (`timedatectl set-ntp true`): ages and expiry are measured by it, across restarts and machines.'
   if (now < earliest) return fail(name, `it says ${date}`, set)

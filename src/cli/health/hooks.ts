@@ -10,6 +10,7 @@ import type { Finding } from '../../hook-install/doctor/examine.ts'
 import type { Installation } from '../../hook-install/inspect.ts'
 import { readSettingsFile } from '../../hook-install/settings/settings-file.ts'
 import { agentTargets } from '../../hook-install/target.ts'
+import { shortPath } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
@@ -67,7 +68,7 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
 }
 
 function judgeHook({ agent, path, problems, notes }: HookHealth): Check[] {
-  const at = `${agentTitle(agent)} (${visibleText(path)})`
+  const at = `${agentTitle(agent)} (${visibleText(shortPath(path))})`
   const found = [
     ...problems.map(({ problem, fix }) => fail('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
     ...notes.map(({ problem, fix }) => warn('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),

@@ -8,6 +8,9 @@ import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { wrap } from '../../base/text/wrap.ts'
+import { shortPath } from '../text/format.ts'
+import { type Column, table } from '../text/table.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 interface StatusData {
@@ -34,22 +37,32 @@ export const hookStatusCommand = defineBareCommand({
     const asked = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents
     return { hooks, without: asked.filter((agent) => !has.has(agent)) }
   },
-  render: ({ hooks, without }) =>
+  render: ({ hooks, without }, { columns }) =>
     [
-      ...hooks.map(renderInstallation),
+      ...table(hooks, installationColumns, columns).flatMap((line, index) => {
+        const { problem, notes = [] } = hooks[index - 1] ?? {}
+        const remarks = [
+          ...(problem === undefined ? [] : [problem]),
+          ...notes.map((it) => `${it.problem}; ${it.fix}`),
+        ]
+        return [line, ...remarks.flatMap((text) => wrapBelow(visibleText(text), columns))]
+      }),
       ...without.map((agent) => `${agentTitle(agent)}: no hooks (\`stint hook install ${agent}\`)`),
     ].join('\n') || 'no agents and no hooks were found here',
 })
 
-function renderInstallation({
-  agent,
-  path,
-  state,
-  problem,
-  choices,
-  notes,
-}: StatusData['hooks'][number]): string {
-  const chosen = [
+const installationColumns: Column<Installation>[] = [
+  { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
+  { title: 'STATE', cell: ({ state }) => state },
+  { title: 'FILE', cell: ({ path }) => shortPath(path), cut: 'middle', least: 20 },
+  { title: 'OPTIONS', cell: chosenOptions, cut: 'end', least: 16 },
+]
+
+const wrapBelow = (text: string, columns: number): string[] =>
+  wrap(text, columns - 2).map((line) => `  ${line}`)
+
+function chosenOptions({ choices }: Installation): string {
+  return [
     choices.scope && `scope ${choices.scope}`,
     choices.hold && `hold ${choices.hold}`,
     choices.subagents && `subagents ${choices.subagents}`,
@@ -60,15 +73,7 @@ function renderInstallation({
     choices.record && 'records',
     choices.handover === false && 'no hand-over',
     choices.prompts === false && 'no prompts',
-  ].filter(Boolean)
-  const how = chosen.length === 0 ? '' : ` (${chosen.join(', ')})`
-  const what = state === 'installed' ? `installed${how}` : state
-  const lines = [
-    ...(problem === undefined ? [] : [problem]),
-    ...notes.map((note) => `${note.problem}; ${note.fix}`),
   ]
-  return [
-    `${agentTitle(agent)}: ${what}, ${visibleText(path)}`,
-    ...lines.map((line) => `  ${visibleText(line)}`),
-  ].join('\n')
+    .filter(Boolean)
+    .join(', ')
 }

@@ -74,14 +74,14 @@ export const renderWaiters = (
     ),
   )
 
-function renderPaths(paths: readonly string[], mode: ClaimMode): string {
+export function renderPaths(paths: readonly string[], mode: ClaimMode): string {
   const what = paths.join(' ') === '**' ? 'all of it' : paths.join(' ')
   return mode === 'shared' ? `${what}, shared` : what
 }
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
-/** A claim in a line; where that is too long, its purpose has a line of its own. */
+/** A claim in a line; where that is too long, its state and purpose have lines of their own. */
 export function renderClaim(claim: ClaimDescription, columns: number): string[] {
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
@@ -89,17 +89,21 @@ export function renderClaim(claim: ClaimDescription, columns: number): string[] 
   const what = renderPaths(claim.paths, claim.mode)
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
-  const line = `${who}${below}  ${what}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}`
+  const holder = `${who}${below}  ${what}`
+  const state = `${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}`
   const purpose = claim.purpose === null ? [] : [JSON.stringify(claim.purpose)]
   const origin = originText(claim.origin ?? undefined)
-  const whole = visibleText(`  ${[line, ...purpose].join('  ')}`)
+  const whole = visibleText(`  ${[holder, state, ...purpose].join('  ')}`)
   const hasRoom = displayWidth(whole) <= columns
   const details = [...(hasRoom ? [] : purpose), ...(origin === '' ? [] : [origin])]
   return [
-    ...(hasRoom ? [whole] : block(line, columns)),
+    ...(hasRoom ? [whole] : [...block(holder, columns), ...indented(state, columns)]),
     ...details.map((text) => truncate(`    ${visibleText(text)}`, columns)),
   ]
 }
+
+const indented = (line: string, columns: number): string[] =>
+  wrap(visibleText(line), columns - 4).map((each) => `    ${each}`)
 
 /** A line that is indented by two columns, and wrapped to four. */
 const block = (line: string, columns: number): string[] =>

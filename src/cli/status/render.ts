@@ -6,7 +6,8 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import type { SessionState } from '../../session/index.ts'
 import { renderCheck } from '../health/check.ts'
-import { renderClaim, renderWaiters, targetName } from '../lock/describe.ts'
+import { originText } from '../../lease/index.ts'
+import { renderPaths } from '../lock/describe.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
 import { formatAge, shortPath } from '../text/format.ts'
@@ -19,41 +20,48 @@ interface StatusText {
   todo: string[]
 }
 
-/** Longer lists are cut, so that everything fits one screen; each names the command that shows the rest. */
-const shownRows = 3
-const shownWorkspaceLines = 6
-
 const indent = 2
 const titleColumns = 12
+/** How many rows of a list are shown at most; each list names the command that shows the rest. */
+const shownRows = [3, 2, 1]
 
-export function renderStatus(data: StatusData, { columns, paint }: Screen): StatusText {
+/** Renders the status for a screen. Lists are shorter where the screen has too few rows for them. */
+export function renderStatus(data: StatusData, screen: Screen): StatusText {
+  const texts = shownRows.map((rows) => renderLists(data, screen, rows))
+  // The prompt needs a row, too.
+  const fits = ({ body, todo }: StatusText): boolean => body.length + todo.length < screen.rows
+  return (
+    screen.rows === Number.POSITIVE_INFINITY ? texts[0] : (texts.find(fits) ?? texts.at(-1))
+  ) as StatusText
+}
+
+function renderLists(data: StatusData, screen: Screen, shown: number): StatusText {
+  const { columns, paint } = screen
   const room = columns - indent
   const section = (title: string, note: string, lines: readonly string[] = []): string[] => [
     `${paint.bold(title.padEnd(titleColumns - 2))}  ${note}`.trimEnd(),
     ...lines.map((line) => `${' '.repeat(indent)}${line}`),
   ]
-  const { runs, sessions, orphans, disk, hooks, findings } = data
+  const { runs, sessions, orphans, disk, findings } = data
   const pathOf = (path: string | null, used = titleColumns): string =>
     path === null ? 'none yet' : truncate(visibleText(shortPath(path)), columns - used, 'middle')
   const left = orphans.count === 0 ? '' : `, ${orphansText(data)}`
+  const todo = findings.flatMap((finding) => renderCheck(finding, { ...screen, columns: room }))
   return {
     body: [
       ...section('Home', pathOf(data.home)),
       ...section('Temp', `${pathOf(data.root, titleColumns + left.length)}${left}`),
       ...section('Disk', diskText(disk)),
-      ...section('Hooks', hooks.length === 0 ? 'none' : '', hookLines(data, room)),
-      ...section('Workspaces', claimsText(data), workspaceLines(data, room)),
-      ...section('Runs', runs.length === 0 ? 'none' : `${runs.length} under way`, runLines(data, room)),
-      ...section('Sessions', statesText(sessions), sessionLines(data, room)),
+      ...section('Hooks', truncate(hooksText(data), columns - titleColumns)),
+      ...section('Workspaces', claimsText(data), claimLines(data, room, shown)),
+      ...section(
+        'Runs',
+        runs.length === 0 ? 'none' : `${runs.length} under way`,
+        runLines(data, room, shown),
+      ),
+      ...section('Sessions', statesText(sessions), sessionLines(data, room, shown)),
     ],
-    todo:
-      findings.length === 0
-        ? section('To do', 'nothing')
-        : section(
-            'To do',
-            '',
-            findings.flatMap((finding) => renderCheck(finding, { columns: room, paint })),
-          ),
+    todo: todo.length === 0 ? section('To do', 'nothing') : section('To do', '', todo),
   }
 }
 
@@ -71,36 +79,100 @@ function diskText(disk: StatusData['disk']): string {
   return texts.map(({ name, text }) => `${name} ${text}`).join('; ')
 }
 
-const hookColumns: Column<StatusData['hooks'][number]>[] = [
-  { title: '', cell: ({ agent }) => agentTitle(agent) },
-  { title: '', cell: ({ state, place }) => `${state}${place === 'user' ? '' : `, ${place}`}` },
-  { title: '', cell: ({ path }) => shortPath(path), cut: 'middle', least: 12 },
-]
-
-const hookLines = ({ hooks }: StatusData, room: number): string[] => table(hooks, hookColumns, room).slice(1)
+/** `Claude Code, Codex installed; git incomplete`: agents by the state of their hooks. */
+function hooksText({ hooks }: StatusData): string {
+  const states = [...new Set(hooks.map(({ state }) => state))]
+  const texts = states.map((state) => {
+    const agents = hooks.filter((hook) => hook.state === state).map(({ agent }) => agentTitle(agent))
+    return `${[...new Set(agents)].join(', ')} ${state}`
+  })
+  return texts.join('; ') || 'none'
+}
 
 /** How many workspaces are held. A claim that the next session gets anyway is counted apart. */
 function claimsText({ workspaces }: StatusData): string {
-  const held = workspaces.filter(({ claims }) => claims.some(isInForce)).length
+  const held = workspaces.filter(({ claims }) => claims.some(isHeld)).length
   const left = workspaces.length - held
   const text = held === 0 ? 'none is held' : `${held} held`
-  return left === 0 ? text : `${text}, ${left} left by sessions that are gone: free for the next one`
+  return left === 0 ? text : `${text}; ${left} free again, as the session is gone`
 }
 
-const isInForce = ({ standing }: StatusData['workspaces'][number]['claims'][number]): boolean =>
+type Workspace = StatusData['workspaces'][number]
+
+const isHeld = ({ standing }: Workspace['claims'][number]): boolean =>
   standing === 'busy' || standing === 'fresh'
 
-function workspaceLines({ workspaces }: StatusData, room: number): string[] {
-  const lines = workspaces
-    .toSorted((a, b) => Number(b.claims.some(isInForce)) - Number(a.claims.some(isInForce)))
-    .flatMap((target) => [
-      `${targetName(target.workspace ?? target.resource, room)}${target.store === 'files' ? '' : `  (${target.store})`}`,
-      ...target.claims.flatMap((claim) => renderClaim(claim, room)),
-      ...renderWaiters(target.waiters, room),
-    ])
-  const rest = lines.length - shownWorkspaceLines
-  if (rest <= 1) return lines
-  return [...lines.slice(0, shownWorkspaceLines), `… ${rest} more lines: stint lock list`]
+/** A claim, or a session that waits for one. */
+interface ClaimRow {
+  workspace: string
+  session: string
+  state: string
+  ageMs: number
+  process: string | null
+  what: string
+  who: string
+  purpose: string | null
+}
+
+const claimColumns: Column<ClaimRow>[] = [
+  { title: 'WORKSPACE', cell: (row) => row.workspace, cut: 'middle', least: 14 },
+  { title: 'SESSION', cell: (row) => row.session, cut: 'middle', least: 11 },
+  { title: 'STATE', cell: (row) => row.state },
+  { title: 'AGE', cell: (row) => formatAge(row.ageMs), align: 'right' },
+  { title: 'PROCESS', cell: (row) => row.process, spare: 2 },
+  { title: 'WHAT', cell: (row) => row.what, cut: 'end', least: 9, spare: 3 },
+  { title: 'PURPOSE', cell: (row) => row.purpose, cut: 'end', least: 16, spare: 4 },
+  { title: 'WHO', cell: (row) => row.who, cut: 'end', least: 20, spare: 1 },
+]
+
+/** Claims that hold first, then those that nobody needs to wait for. */
+function claimLines({ workspaces }: StatusData, room: number, shown: number): string[] {
+  const rows = workspaces.flatMap(
+    ({ claims, waiters, store, ...target }): (ClaimRow & { rank: number })[] => {
+      const name = shortPath(target.workspace ?? target.resource)
+      const workspace = store === 'files' ? name : `${name} (${store})`
+      return [
+        ...claims.map((claim) => ({
+          rank: isHeld(claim) ? 0 : 2,
+          workspace,
+          session: claim.session_id,
+          state: claim.standing,
+          ageMs: claim.age_ms,
+          process: claim.pid === null ? null : `pid ${claim.pid}, ${claim.liveness}`,
+          what: renderPaths(claim.paths, claim.mode),
+          who: originText(claim.origin ?? undefined),
+          purpose: claim.purpose,
+        })),
+        ...waiters.map((waiter) => ({
+          rank: 1,
+          workspace,
+          session: waiter.session_id,
+          state: 'waits',
+          ageMs: waiter.waited_ms,
+          process: `pid ${waiter.pid}`,
+          what: renderPaths(waiter.paths, waiter.mode),
+          who: originText(waiter.origin ?? undefined),
+          purpose: null,
+        })),
+      ]
+    },
+  )
+  rows.sort((a, b) => a.rank - b.rank)
+  return shortened(rows, claimColumns, room, shown, 'stint lock list')
+}
+
+/** The first rows of a list, and the command that shows the others. */
+function shortened<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  room: number,
+  shown: number,
+  command: string,
+): string[] {
+  // The line with the command takes as much room as one more row.
+  const rest = rows.length - shown
+  if (rest <= 1) return table(rows, columns, room)
+  return [...table(rows.slice(0, shown), columns, room), `… ${rest} more: ${command}`]
 }
 
 type Run = StatusData['runs'][number]
@@ -120,14 +192,14 @@ const runColumns = (root: string | null): Column<Run>[] => [
 ]
 
 /** The largest runs. */
-function runLines({ runs, root }: StatusData, room: number): string[] {
-  const largest = runs.toSorted((a, b) => b.bytes - a.bytes)
-  const rest = runs.length - shownRows
-  return [
-    ...table(rest <= 1 ? largest : largest.slice(0, shownRows), runColumns(root), room),
-    ...(rest <= 1 ? [] : [`… ${rest} more: stint temp list`]),
-  ]
-}
+const runLines = ({ runs, root }: StatusData, room: number, shown: number): string[] =>
+  shortened(
+    runs.toSorted((a, b) => b.bytes - a.bytes),
+    runColumns(root),
+    room,
+    shown,
+    'stint temp list',
+  )
 
 function statesText({ total, states }: StatusData['sessions']): string {
   if (total === 0) return 'none'
@@ -139,13 +211,12 @@ function statesText({ total, states }: StatusData['sessions']): string {
 const stateOrder: readonly SessionState[] = ['damaged', 'locked', 'active', 'crashed']
 
 /** The open sessions that matter most, and for each state the command that shows the others. */
-function sessionLines({ sessions, at }: StatusData, room: number): string[] {
+function sessionLines({ sessions, at }: StatusData, room: number, shown: number): string[] {
   const open = sessions.open.toSorted((a, b) => stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state))
-  const hidden = open.length - shownRows
-  const shown = hidden <= 1 ? open : open.slice(0, shownRows)
+  const first = open.length - shown <= 1 ? open : open.slice(0, shown)
   const rests = stateOrder.flatMap((state) => {
-    const count = sessions.states[state] - shown.filter((each) => each.state === state).length
+    const count = sessions.states[state] - first.filter((each) => each.state === state).length
     return count > 0 ? [`… ${count} more ${state}: stint sessions list --state ${state}`] : []
   })
-  return [...table(shown, sessionColumns(at), room), ...rests]
+  return [...table(first, sessionColumns(at), room), ...rests]
 }

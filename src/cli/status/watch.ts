@@ -77,8 +77,10 @@ function redrawScreen(intervalMs: number): StatusDisplay {
   let last: StatusData | undefined
   let wake = (): void => {}
   const draw = (data: StatusData): boolean => {
-    const { columns, paint } = screenOf(1)
-    const { body, todo } = renderStatus(data, { columns, paint })
+    const terminal = screenOf(1)
+    const { paint } = terminal
+    // The title takes a row.
+    const { body, todo } = renderStatus(data, { ...terminal, rows: terminal.rows - 1 })
     const time = new Date(data.at).toTimeString().slice(0, 8)
     const title = paint.dim(`stint status at ${time}, every ${formatDuration(intervalMs)}; Ctrl-C ends it`)
     return screen.draw(fitRows([title, ...body], todo, process.stdout.rows || 24))

@@ -22,7 +22,7 @@ const entryColumns = (rootPath: string): Column<MeasuredEntry>[] => [
     title: 'SWEEP',
     cell: ({ orphan, reason }) => `${orphan ? 'removes' : 'keeps'} (${reason})`,
     cut: 'end',
-    least: 15,
+    least: 20,
   },
   {
     title: 'NAME',
