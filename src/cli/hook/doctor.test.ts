@@ -251,7 +251,8 @@ test('hooks in the settings of the user and of the project run twice: every comm
     files.every((file) => text.includes(file)) && text.includes('every hook runs twice')
   const { warnings } = (await world.hook(['install', 'claude', '--project'])).envelope()
   expect(namesBoth(warnings.at(-1))).toBe(true)
-  expect((await world.onTerminal('hook status')).split('\n').filter(namesBoth)).toHaveLength(2)
+  const piped = await world.stint(['hook', 'status'], { cwd: world.project, env: { STINT_OUTPUT: '' } })
+  expect(piped.stdout.split('\n').filter(namesBoth)).toHaveLength(2)
   const { hooks } = (await doctor(world)).data
   expect(hooks.map(({ notes }) => namesBoth(notes[0]?.problem))).toEqual([true, true])
   expect(namesBoth((await world.stint(['doctor'], { cwd: world.project })).stdout)).toBe(true)
