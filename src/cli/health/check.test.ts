@@ -30,6 +30,12 @@ test('a check is a line with its level, and a second one with its fix', () => {
     'FAIL  clock         is wrong',
     '                    → set it',
   ])
+  const path = `/srv/${'deep/'.repeat(20)}end`
+  expect(renderCheck(ok('home', `in ${path}, which is yours`), plain)).toEqual([
+    'ok    home          in',
+    '                    /srv/deep/deep/deep/deep/deep/…deep/deep/deep/deep/deep/end,',
+    '                    which is yours',
+  ])
   expect(renderCheck(warn('clock', 'is slow', 'wait'), { columns: 80, paint: paintIf(true) })[0]).toContain(
     '\x1b[33mwarn\x1b[39m',
   )

@@ -1,5 +1,7 @@
 import type { Paint, Screen } from '../../command/stdio.ts'
+import { truncate } from '../../base/text/display-width.ts'
 import { wrap } from '../../base/text/wrap.ts'
+import { shortPath } from '../text/format.ts'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 
 /** `warn`: it works, but not as well, or not for as long, as it could. `fail`: it does not work. */
@@ -83,6 +85,13 @@ const nameWidth = 12
 /** The narrowest column in which sentences can still be read. */
 const leastColumns = 20
 
+/** Shortens the paths in a sentence, and cuts those that are wider than a line. */
+const shortenPaths = (text: string, room: number): string =>
+  text
+    .split(' ')
+    .map((word) => truncate(shortPath(word), room, 'middle'))
+    .join(' ')
+
 /** The result of a check, and below it the fix; long lines are wrapped below their beginning. */
 export function renderCheck(
   { name, level, text, fix }: Check,
@@ -92,9 +101,9 @@ export function renderCheck(
   const label = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  `
   const left = 4 + 2 + nameWidth + 2
   const margin = ' '.repeat(left)
-  const wrapped = (line: string, hanging = 0): string[] =>
-    wrap(line, Math.max(leastColumns, columns - left), hanging)
-  const [first = '', ...rest] = wrapped(text)
+  const room = Math.max(leastColumns, columns - left)
+  const wrapped = (line: string, hanging = 0): string[] => wrap(line, room, hanging)
+  const [first = '', ...rest] = wrapped(shortenPaths(text, room))
   const fixes = fix === null ? [] : wrapped(`→ ${fix}`, 2).map((line) => line.replace('→', paint.dim('→')))
   return [`${label}${first}`, ...[...rest, ...fixes].map((line) => `${margin}${line}`)]
 }
