@@ -1,9 +1,17 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
-import { ageOf, busyWork, claimLiveness, maxRetryAfterMs, type Observation } from './claim-status.ts'
+import {
+  ageOf,
+  busyWork,
+  claimLiveness,
+  maxRetryAfterMs,
+  type Observation,
+  remainingMs,
+} from './claim-status.ts'
 import type { Claim, ClaimOrigin } from './claim-record.ts'
 import { isDeserted, type Work } from './claim-work.ts'
+import { targetKind } from './lease-target.ts'
 import type { Now } from './register.ts'
 import type { ClaimsView } from './stored-claims.ts'
 import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
@@ -87,16 +95,44 @@ export function heldError(
         'LOCK_HELD',
         `${visibleText(claims.name)} is held by ${visibleText(session_id)}${doing}${busy}${notes && ` (${notes})`}`,
         {
+          hint: `${standingText(by, observation)} ${adviceFor(claims)}`,
           retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
           detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
           facts: {
-            holder: { session_id, pid, acquired_at, purpose, liveness, origin: origin ?? null },
+            holder: {
+              session_id,
+              pid,
+              acquired_at,
+              expires_in_ms: Math.round(remainingMs(by, observation)),
+              paths: by.paths,
+              purpose,
+              liveness,
+              origin: origin ?? null,
+            },
             waiters: waiters.length,
           },
         },
       ),
   )
 }
+
+/** What is held, since when, whether its holder lives, and until when. */
+function standingText(by: Claim, observation: Observation): string {
+  const what = by.paths.includes('**') ? 'all of it' : visibleText(by.paths.join(' '), 200)
+  const shared = by.mode === 'shared' ? ', shared' : ''
+  const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
+  const life = { alive: 'is alive', dead: 'is dead', unknown: 'cannot be seen from here' }
+  const process =
+    by.pid === null ? 'without a process' : `by pid ${by.pid}, which ${life[claimLiveness(by, observation)]}`
+  const rest = roughDuration(remainingMs(by, observation))
+  return `Held: ${what}${shared}, for ${since}, ${process}; it ends in ${rest} unless it is refreshed.`
+}
+
+/** A resource has no paths, and no other directory to work in. */
+const adviceFor = (target: WorkspaceClaims): string =>
+  targetKind(target) === 'resource'
+    ? 'Wait for the holder (--wait), or end that session.'
+    : 'Wait for the holder (--wait), claim other paths (--path), work in another workspace, or end that session.'
 
 /** Saves the stack trace: a caller that retries is refused often, and a trace costs more than a try. */
 function withoutStack(create: () => StintError): StintError {

@@ -64,3 +64,20 @@ test('acquireLease claims a resource as the command does: for one session, witho
   )
   lease.releaseSync()
 })
+
+test('a refusal says what is held, since when, by whom and until when, with advice that fits', async () => {
+  await using world = new LockWorld()
+  const holder = world.start('sleep', ['600'])
+  const refuse = async (...target: string[]): Promise<string> => {
+    await world.lock(['acquire', '--session', 'a', '--pid', String(holder.pid), ...target])
+    const options = { cwd: world.workspace, env: { STINT_OUTPUT: '' } }
+    return (await world.stint(['lock', 'acquire', '--session', 'b', ...target], options)).stderr
+  }
+  const held = `for [^,]+, by pid ${holder.pid}, which is alive; it ends in (4m\\d+s|5m) unless it is refreshed\\.`
+  expect(await refuse('--resource', 'deploy:prod')).toMatch(
+    new RegExp(
+      `deploy:prod is held by a, .*\\(LOCK_HELD\\)\\n  Held: all of it, ${held} Wait for the holder \\(--wait\\), or end that session\\.\\n$`,
+    ),
+  )
+  expect(await refuse('--path', 'src/api')).toMatch(new RegExp(`Held: src/api, ${held} .*claim other paths`))
+})

@@ -56,6 +56,6 @@ export const lockWaitCommand = defineBareCommand({
 /** The table's hint names `--wait`, which this command does not have. */
 function rethrowHeld(error: unknown): never {
   if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
-  const hint = 'Wait longer (--timeout), work in another workspace, or end that session.'
+  const hint = error.hint.replace('(--wait)', 'longer (--timeout)')
   throw new StintError(error.code, error.message, { ...error.options, cause: error, hint })
 }
