@@ -24,7 +24,7 @@ test('still held after the timeout: exit 4, with the holder and how long it wait
     {
       code: 'LOCK_HELD',
       message: expect.stringMatching(/ is held by theirs, .* \(waited 20ms\)$/),
-      suggestion: expect.stringMatching(/^Held: all of it, .* Wait for the holder longer \(--timeout\), /),
+      suggestion: expect.stringMatching(/^Held: src, .* Wait for the holder longer \(--timeout\), /),
       holder: { session_id: 'theirs' },
     },
   ])
