@@ -20,13 +20,14 @@ test.each<[title: string, extent: SearchExtent]>([
   ['lock acquire', {}],
   ['run', { every: 2 }],
   ['sessions append', { every: 2 }],
-  ['sessions export', { on: 'mine.tar' }],
-  ['temp check', { on: 'owner.json' }],
-  ['temp why', { on: 'temp/stint-', every: 2 }],
+  ['sessions export', { calls: /mine.tar$/ }],
+  ['temp check', { calls: /owner.json$/ }],
+  ['doctor', { calls: /^close .*trial.file$/ }],
+  ['temp why', { calls: /temp.stint-/, every: 2 }],
 ])('%s: each failed file call ends in a documented error or a true answer', async (title, extent) => {
   const command = faultedCommands.find((each) => each.title === title) as FaultedCommand
   const { failed, faults } = await failEachCall(world, command, extent)
-  expect(failed).toBeGreaterThan(3)
+  expect(failed).toBeGreaterThan(2)
   expect(faults).toEqual([])
 })
 

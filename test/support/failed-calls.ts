@@ -279,15 +279,15 @@ export interface SearchExtent {
   allErrors?: boolean
   /** Only each n-th of these runs is made. */
   every?: number
-  /** Only calls fail whose path contains this. */
-  on?: string
+  /** Only calls fail whose name and path, as in `close PLACE/home/file`, match this. */
+  calls?: RegExp
 }
 
 /** Runs a command once for each of its file calls, with that one call failed. */
 export async function failEachCall(
   world: FaultWorld,
   command: FaultedCommand,
-  { allErrors = false, every = 1, on = '' }: SearchExtent = {},
+  { allErrors = false, every = 1, calls: pattern = /./ }: SearchExtent = {},
 ): Promise<FaultSearch> {
   const origin = world.newPlace()
   await command.prepare?.(origin, world)
@@ -315,7 +315,7 @@ export async function failEachCall(
   await judge(first, clean)
   if (clean.code !== command.clean) search.faults.push(`${command.title}: ${clean.code} ${clean.message}`)
   const faults = calls
-    .filter(({ path }) => path.includes(on))
+    .filter(({ name, path }) => pattern.test(`${name} ${path}`))
     .flatMap(({ number, errors }): Fault[] =>
       allErrors
         ? Array.from({ length: errors }, (_, error) => ({ at: number, error }))
