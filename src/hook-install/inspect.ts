@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { explained } from '../base/errors/if-possible.ts'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import type { HostName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
@@ -133,8 +134,12 @@ function inspectPlugin(path: string): Part {
 }
 
 function inspectShim(path: string): Part {
-  // Also if the home is a file.
-  if (lstatIfExists(path) === undefined) return { state: 'absent' }
+  const isThere = explained(
+    (error) => codedError(error, `read ${path}`),
+    // Also false if the home is a file.
+    () => lstatIfExists(path) !== undefined,
+  )
+  if (!isThere) return { state: 'absent' }
   const text = readSettingsFile(path).bytes?.toString() ?? ''
   if (!isOurShim(text)) return { state: 'absent' }
   const program = commandInShim(text)?.program ?? []

@@ -136,10 +136,9 @@ function keepOwner(fd: number, { uid, gid }: Stats): boolean {
 }
 
 export function unlinkIfExists(path: string): void {
-  // A read-only file system also refuses to remove a file that does not exist.
-  if (lstatIfExists(path) === undefined) return
   try {
-    ifExists(() => unlinkSync(path))
+    // A read-only file system also refuses to remove a file that does not exist.
+    if (lstatIfExists(path) !== undefined) ifExists(() => unlinkSync(path))
   } catch (error) {
     throw codedError(error, `remove ${path}`)
   }
