@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { publishFile } from '../base/fs/atomic-file.ts'
 import { nodeDisk } from '../base/fs/disk.ts'
-import { ensureHomeDirectory } from '../base/fs/home.ts'
+import { ifExists, lstatIfExists } from '../base/fs/exists.ts'
+import { ensureHomeDirectory, withHomeErrors } from '../base/fs/home.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
@@ -40,23 +41,34 @@ const shownAtOnce = 5
 const placeOf = (home: string, { key, to }: Pick<Note, 'key' | 'to'>): string =>
   to === undefined ? join(home, 'notes', 'workspace', key) : join(home, 'notes', 'session', to)
 
-/** Leaves a note, which must be without secrets; on return it is on disk. */
+/** Leaves a note, which must be without secrets; on return it is on disk. If that fails, there is no note. */
 export function addNote(home: string, note: Omit<Note, 'id' | 'shownAt'>): Note {
   const directory = placeOf(home, note)
   const parents = [directory, dirname(directory), join(home, 'notes'), home]
-  for (const path of parents.toReversed()) ensureHomeDirectory(path)
   const added = { id: ulid(note.at), ...note }
-  publishFile(join(directory, `${added.id}.json`), JSON.stringify(added))
-  for (const path of parents.slice(1)) nodeDisk.syncDirectory(path)
-  return added
+  const file = join(directory, `${added.id}.json`)
+  return withHomeErrors(home, 'leave the note', () => {
+    for (const path of parents.toReversed()) ensureHomeDirectory(path)
+    try {
+      publishFile(file, JSON.stringify(added))
+      for (const path of parents.slice(1)) nodeDisk.syncDirectory(path)
+    } catch (error) {
+      ifPossible(() => unlinkSync(file))
+      throw error
+    }
+    return added
+  })
 }
 
-/** All notes, shown or not, oldest first. */
+/** All notes, shown or not, oldest first. Throws if one cannot be read. */
 export function listNotes(home: string): Note[] {
-  const places = ['workspace', 'session'].flatMap((kind) =>
-    namesIn(join(home, 'notes', kind)).map((name) => join(home, 'notes', kind, name)),
-  )
-  return places.flatMap((place) => notesIn(place).map(({ note }) => note)).sort((a, b) => a.at - b.at)
+  return withHomeErrors(home, 'read the notes', () => {
+    const places = ['workspace', 'session'].flatMap((kind) =>
+      namesIn(join(home, 'notes', kind), 'throwOnError').map((name) => join(home, 'notes', kind, name)),
+    )
+    const notes = places.flatMap((place) => notesIn(place, 'throwOnError').map(({ note }) => note))
+    return notes.sort((a, b) => a.at - b.at)
+  })
 }
 
 /**
@@ -103,15 +115,17 @@ export const noteText = ({ from, text, at, name, to }: Note, now: number): strin
 const shownSuffix = '.shown'
 const noteFile = /^[0-9A-HJKMNP-TV-Z]{26}\.json(?:\.shown)?$/
 
-/** The names in a directory of this user; none if it is missing, a link, or not readable. */
-const namesIn = (directory: string): string[] =>
-  ifPossible(() => (lstatSync(directory).isDirectory() ? readdirSync(directory).sort() : [])) ?? []
+/** The names in a directory; none if it is missing, a link, or (without `throwOnError`) not readable. */
+function namesIn(directory: string, onError?: 'throwOnError'): string[] {
+  const list = (): string[] => (lstatIfExists(directory)?.isDirectory() ? readdirSync(directory).sort() : [])
+  return (onError === 'throwOnError' ? ifExists(list) : ifPossible(list)) ?? []
+}
 
 /** The notes in a directory, oldest first, each with its file; leaves out what is not a note. */
-function notesIn(directory: string): { path: string; note: Note }[] {
-  return namesIn(directory).flatMap((name) => {
+function notesIn(directory: string, onError?: 'throwOnError'): { path: string; note: Note }[] {
+  return namesIn(directory, onError).flatMap((name) => {
     const path = join(directory, name)
-    const note = noteFile.test(name) ? parseNote(readSmallFile(path) ?? '') : undefined
+    const note = noteFile.test(name) ? parseNote(readSmallFile(path, onError) ?? '') : undefined
     if (note === undefined) return []
     // The rename is the last change of the file.
     if (name.endsWith(shownSuffix)) note.shownAt = ifPossible(() => lstatSync(path).ctimeMs) ?? note.at

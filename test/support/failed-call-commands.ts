@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
-import { acquireLease, fileRegister } from '../../src/lease/index.ts'
+import { acquireLease, fileRegister, listNotes } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { type Answer, type Ended, type FaultedCommand, FaultWorld } from './failed-calls.ts'
 import { type HomeFacts, isUnchanged } from './home-facts.ts'
@@ -342,6 +342,26 @@ export const faultedCommands: readonly FaultedCommand[] = [
     title: 'sessions unlock',
     args: ['sessions', 'unlock', 'crashed', '--yes', '--json'],
     faults: reading(() => undefined),
+  },
+  {
+    title: 'sessions search',
+    args: ['sessions', 'search', 'message', '--json'],
+    faults: reading(() => undefined),
+  },
+  {
+    title: 'note add',
+    args: ['note', 'add', 'a word', '--resource', 'db', '--json'],
+    faults: ({ answer, place }) => {
+      const isThere = listNotes(join(place, 'home')).some(({ text }) => text === 'a word')
+      return isThere === (answer.code === undefined) ? [] : [isThere ? 'rejected, and there' : 'lost']
+    },
+  },
+  {
+    title: 'note list',
+    args: ['note', 'list', '--resource', 'db', '--json'],
+    prepare: async (place, world) =>
+      void (await world.run({ title: 'note', args: ['note', 'add', 'a word', '--resource', 'db'] }, place)),
+    faults: reading(({ notes }) => (notes as []).length),
   },
   { title: 'audit show', args: ['audit', 'show', 'mine', '--json'], faults: reading() },
   { title: 'audit query', args: ['audit', 'query', 'mine', '--json'], faults: reading() },

@@ -182,7 +182,9 @@ function readAnswer(result: Finished): Answer {
       result,
     }
   }
-  const code = /\(([A-Z_]{5,})\)$/m.exec(result.stderr)?.[1] as ErrorCode | undefined
+  // A warning may end with the code of its cause.
+  const messages = result.stderr.replaceAll(/^.*: warning: .*$/gm, '')
+  const code = /\(([A-Z_]{5,})\)$/m.exec(messages)?.[1] as ErrorCode | undefined
   const retryable = code !== undefined && (errorTable[code]?.retryable ?? false)
   return { code, message: result.stderr, retryable, data: result.stdout, warnings: [], result }
 }

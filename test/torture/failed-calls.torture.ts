@@ -18,8 +18,8 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-/** They use a server, a home of their own, or none. `hook doctor` starts other programs and hooks. */
-const untried = ['postgres migrate', 'postgres purge', 'demo', 'completion', 'hook doctor']
+/** These use a server, a home of their own or none, start agents' programs, or answer until stdin ends. */
+const untried = ['postgres migrate', 'postgres purge', 'demo', 'completion', 'hook doctor', 'mcp serve']
 
 test('every command that touches the home is tried', async () => {
   const commands = (await allCommands(stintCommands, 'stint'))
