@@ -1,6 +1,9 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
+import type { HostName } from '../hook/host.ts'
+import { hosts } from '../hook/hosts.ts'
 
 /** The words with which a hook starts stint-hook, and a warning for the user, if there is one. */
 export interface HookProgram {
@@ -32,6 +35,17 @@ export function hookProgram(shared: boolean): HookProgram {
       warning: `npm may remove ${hook} at any time: install stint (npm install --global stint), then its hooks from there`,
     }),
   }
+}
+
+/**
+ * The words for the settings of an agent: with the script before them that needs Node only to decide. It is
+ * started by its name, as a shell that cannot open a script exits with 2, which would refuse the call.
+ */
+export function withScript(host: HostName, program: readonly string[]): string[] {
+  const [, hook = ''] = program
+  const script = hook.replace(/\.cjs$/, '.sh')
+  const isUsable = process.platform === 'linux' && script !== hook && isExecutable(script)
+  return hosts[host].usesScript && isUsable ? [script, ...program] : [...program]
 }
 
 /** The stint-hook of the installation that is running. */

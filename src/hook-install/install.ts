@@ -5,7 +5,7 @@ import { agentHome } from './agents.ts'
 import type { Change, HookWriting } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { installShim, uninstallShim } from './git/shim.ts'
-import { hookProgram } from './hook-program.ts'
+import { hookProgram, withScript } from './hook-program.ts'
 import { inspect } from './inspect.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
 import { choiceFlags } from './settings/command-text.ts'
@@ -40,7 +40,7 @@ export async function installHooks(
   if (target.kind === 'git') return installGuard(target, options)
   if (target.kind === 'shim') return [await installShim(target, options)]
   if (target.kind === 'plugin') return [await installPlugin(target, options)]
-  const change = await installSettings(target, options)
+  const change = await installSettings(target, { ...options, program: withScript(target.agent, program) })
   const problem = unreadableBy(target.agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]

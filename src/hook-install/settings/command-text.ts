@@ -8,7 +8,7 @@ import type { InstallPlace } from '../agents.ts'
 
 /** A command of a settings file, parsed. */
 export interface HookCommand {
-  /** The words that start stint-hook: its name, or node and its path. */
+  /** The words that start stint-hook: its name, or node and its path, perhaps after the script. */
   program: string[]
   agent: HostName
   /** The remaining words. */
@@ -76,8 +76,11 @@ export const onlyRefusals = ' || [ $? -ne 2 ] || exit 2'
 /** Node 20 reads extra certificates at every start, for 50 ms or more; the hook opens no connection. */
 const withoutCertificates = 'NODE_EXTRA_CA_CERTS='
 
-/** The words that start a program, with the variables it needs. */
-export const startWords = (program: readonly string[]): string[] => [withoutCertificates, ...program]
+/** The words that start a program, with the variables it needs; the script sets them itself. */
+export const startWords = (program: readonly string[]): string[] =>
+  isScript(program[0]) ? [...program] : [withoutCertificates, ...program]
+
+const isScript = (word = ''): boolean => isAbsolute(word) && basename(word) === 'stint-hook.sh'
 
 /** Codex and Gemini CLI ignore exit code 2 if stderr is empty; stint's own refusals have a reason there. */
 const orRefuse =
@@ -94,8 +97,9 @@ export function readCommand(text: string): HookCommand | undefined {
   const at = words?.findIndex((word) => /^stint-hook(\.c?js)?$/.test(basename(word))) ?? -1
   const agent = words?.[at + 1]
   if (words === undefined || at < 0 || !isHostName(agent)) return undefined
-  // Only nothing or the full path of node may precede stint-hook: anything else is a wrapper of the user's.
-  if (at > 1 || (at === 1 && !isAbsolute(words[0] ?? ''))) return undefined
+  // Only the full paths of the script and of node may precede stint-hook: others are wrappers of the user's.
+  const before = words.slice(isScript(words[0]) ? 1 : 0, at)
+  if (before.length > 1 || before.some((word) => !isAbsolute(word))) return undefined
   return { program: words.slice(0, at + 1), agent, flags: words.slice(at + 2) }
 }
 

@@ -71,6 +71,7 @@ export const claude: Host = {
   // Cursor and Copilot run the hooks of these settings with events of their own.
   sharesSettings: true,
   blocksOnNonzeroExit: false,
+  usesScript: true,
   refusal: claudeRefusal,
   context: claudeContext,
   // Other hosts that run the hooks in these settings understand the exit code, if not the JSON.

@@ -31,6 +31,7 @@ export const codex: Host = {
   // Of the events that stint registers, only those of Codex have this.
   isSender: (json) => 'turn_id' in json,
   blocksOnNonzeroExit: false,
+  usesScript: true,
   refusal: claudeRefusal,
   context: claudeContext,
   refusalExitCode: 2,
