@@ -37,6 +37,9 @@ export function hookProgram(shared: boolean): HookProgram {
   }
 }
 
+export const isExecutable = (path: string): boolean =>
+  ifPossible(() => accessSync(path, constants.X_OK) ?? true) ?? false
+
 /**
  * The words for the settings of an agent: with the script before them that needs Node only to decide. It is
  * started by its name, as a shell that cannot open a script exits with 2, which would refuse the call.

@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
 import { explained } from '../base/errors/if-possible.ts'
@@ -9,6 +8,7 @@ import { hosts } from '../hook/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
 import { commandInShim, isOurShim, shimText } from './git/shim-text.ts'
+import { isExecutable } from './hook-program.ts'
 import { hostSettings } from './host-settings.ts'
 import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
@@ -153,12 +153,3 @@ function inspectShim(path: string): Part {
 
 /** True for the script before git on PATH, which is for all repositories of the user. */
 export const isShim = ({ commands }: Pick<Installation, 'commands'>): boolean => commands[0]?.event === 'shim'
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
@@ -86,12 +86,44 @@ test.each(commandHosts)(
   },
 )
 
+test.each<SettingsAgentName>(['claude', 'codex'])(
+  '%s: the installed command starts Node for the first of several calls only',
+  async (host) => {
+    await using world = new AgentWorld()
+    await world.install(host)
+    const started = join(world.tmp, 'started')
+    const node = join(world.bin, 'node')
+    rmSync(node)
+    writeFileSync(node, `#!/bin/sh\necho x >>'${started}'\nexec '${process.execPath}' "$@"\n`, {
+      mode: 0o755,
+    })
+    const { session_id, tool_name, tool_input, ...rest } = hookEvent(host, 'pre', { cwd: world.project })
+    for (const call of ['one', 'two', 'three']) {
+      const given = { session_id, ...rest, tool_name, tool_input, tool_use_id: call }
+      const ended = await world.line(world.command(host, 'pre'), given)
+      expect(outcome(host, ended), call).toEqual({ allowed: true, reason: '' })
+    }
+    expect(readFileSync(started, 'utf8')).toBe('x\n')
+    expect(world.command(host, 'pre')).toContain(join(world.installation, 'stint-hook.sh'))
+  },
+)
+
 const faults: [what: string, breakIt: (world: AgentWorld) => void][] = [
   ['stint removed', (world) => rmSync(world.installation, { recursive: true })],
   ['half an update', (world) => rmSync(join(world.installation, 'hook-main.cjs'))],
   ['a file cut short', (world) => truncateSync(join(world.installation, 'hook-main.cjs'), 1000)],
   ['an empty file', (world) => truncateSync(join(world.installation, 'stint-hook.cjs'))],
   ['another file', (world) => writeFileSync(join(world.installation, 'stint-hook.cjs'), 'process.exit(7)')],
+]
+
+const faultsOf = (host: SettingsAgentName): typeof faults => [
+  ...faults,
+  ...(hosts[host].usesScript ? [scriptRemoved] : []),
+]
+
+const scriptRemoved: (typeof faults)[number] = [
+  'the script removed',
+  (world) => rmSync(join(world.installation, 'stint-hook.sh')),
 ]
 
 test.each(commandHosts)('%s: a removed or broken stint blocks no tool', async (host) => {
@@ -102,7 +134,7 @@ test.each(commandHosts)('%s: a removed or broken stint blocks no tool', async (h
     const { allowed, reason } = outcome(host, await world.call(host, moment))
     return [moment, allowed && reason === '']
   }
-  for (const [what, breakIt] of faults) {
+  for (const [what, breakIt] of faultsOf(host)) {
     world.restore()
     breakIt(world)
     expect(await Promise.all(moments.map(passes)), what).toEqual(moments.map((moment) => [moment, true]))
@@ -141,7 +173,9 @@ test.each(commandHosts)(
     await using world = new AgentWorld()
     await world.install(host, '--fail-closed')
     expect(outcome(host, await world.call(host, 'pre'), true).allowed).toBe(true)
-    for (const [what, breakIt] of faults) {
+    // While its claim stands, a session whose hook has a script needs nothing else.
+    await world.call(host, 'stop')
+    for (const [what, breakIt] of faultsOf(host)) {
       world.restore()
       breakIt(world)
       // Node runs an empty file with success, as a hook that allows the call does where it prints nothing.

@@ -26,7 +26,8 @@ test('a command with any characters in its paths is read back as it was written'
   fc.assert(
     fc.property(fc.constantFrom(...agents), directory, choices, place, (agent, name, chosen, place) => {
       const host = hosts[agent]
-      const program = [`/${name}/node`, `/${name}/stint-hook.cjs`]
+      const plain = [`/${name}/node`, `/${name}/stint-hook.cjs`]
+      const program = host.usesScript ? [`/${name}/stint-hook.sh`, ...plain] : plain
       for (const event of host.events) {
         const command = readCommand(settingsCommand(host, event, program, chosen, place))
         expect(command).toMatchObject({ program, agent })
@@ -63,6 +64,9 @@ test.each([
   'stint-hook claude | tee log',
   '/opt/not-stint-hook claude',
   'stint-hook claude "x"',
+  'stint-hook.sh /bin/node /opt/stint-hook.cjs claude',
+  '/opt/stint-hook.sh node /opt/stint-hook.cjs claude',
+  '/opt/stint-hook.sh /bin/nice /bin/node /opt/stint-hook.cjs claude',
 ])('%j is not a command of stint', (text) => {
   expect(readCommand(text)).toBeUndefined()
 })
