@@ -94,9 +94,7 @@ test('a hook whose program is missing or broken: exit 3, with the reason and the
   expect(problemsOf(broken)).toContain('it allows a call although another session holds the workspace')
   rmSync(installation, { recursive: true })
   const gone = await doctor(world)
-  expect(problemsOf(gone)).toContain(
-    `it starts ${join(installation, 'stint-hook.cjs')}, which does not exist`,
-  )
+  expect(problemsOf(gone)).toContain(`it starts ${join(installation, 'stint-hook.sh')}, which does not exist`)
   expect(problemsOf(gone)).toContain(
     `it starts ${join(installation, 'opencode-plugin.mjs')}, which does not exist`,
   )

@@ -343,7 +343,7 @@ test('ten installations at the same time install the hooks once', async () => {
   )
   expect(outcomes.filter((outcome) => outcome === 'installed')).toHaveLength(1)
   expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(9)
-  expect(world.read(path).match(/stint-hook/g)).toHaveLength(hosts.claude.events.length)
+  expect(world.read(path).match(/stint-hook\.cjs/g)).toHaveLength(hosts.claude.events.length)
   expect(readdirSync(dirname(path)).sort()).toEqual(['settings.json', 'settings.json.stint-backup'])
   await world.change('uninstall')
   expect(world.read(path)).toBe(mine)

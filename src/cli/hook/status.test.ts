@@ -61,7 +61,7 @@ test('status tells lost, incomplete, edited and unreadable hooks apart', async (
   const whole = world.read(path)
   writeFileSync(path, whole.replace('"Stop"', '"Other"'))
   expect(await state()).toBe('incomplete')
-  writeFileSync(path, whole.replaceAll('NODE_EXTRA_CA_CERTS= ', 'nice '))
+  writeFileSync(path, whole.replaceAll('"command": "', '"command": "nice '))
   expect(await state()).toBe('edited')
   writeFileSync(path, '{}')
   expect(await state()).toBe('lost')
