@@ -98,7 +98,7 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   const verdict = changeClaims(event, party, choices, context)
   if (event.kind !== 'pre' && hasPasses(event, party, context)) {
     if (event.kind === 'stop') removeMarks(register, party.sessionId)
-    if (event.kind === 'end') forgetPasses(register, party.sessionId)
+    if (event.kind === 'end') forgetPasses(register, party)
     else renewPasses(register, party)
   }
   return verdict

@@ -247,10 +247,15 @@ function foldedEpoch(register: Register, key: string, sessionId: string): number
   return claim?.pass?.folded ?? epoch
 }
 
-/** Removes all passes and marks of a session that has ended. */
-export function forgetPasses(register: Register, sessionId: string): void {
+/** Removes the passes and marks of a session that has ended; not those of another process that goes on. */
+export function forgetPasses(register: Register, owner: PassOwner): void {
+  const { sessionId } = owner
   const directory = register.marks?.directory
-  if (directory !== undefined && isSessionId(sessionId)) removeFlat(join(directory, sessionId))
+  if (directory === undefined || !isSessionId(sessionId)) return
+  removeMarks(register, sessionId)
+  renewPasses(register, owner)
+  const path = join(directory, sessionId)
+  if (listNames(path).every((name) => name === endsName)) removeFlat(path)
 }
 
 /** What a session has left whose agent cannot be seen from here is removed after a week. */
