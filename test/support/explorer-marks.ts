@@ -22,11 +22,11 @@ import { type Explored, type Found, type Model, Numbered, type Row, search } fro
 import { claimsIn } from './explorer-verdict.ts'
 
 /**
- * Explores calls that begin with marks, in every order of steps. A session `a` holds the workspace, has paused
- * for longer than its time to live, and has a pass. Its hooks begin calls by the steps of the script, or, if
- * the script asks Node, by those of Node; meanwhile other processes take the workspace over and release it.
- * They run the shipped claims, rules, marks and file driver. A process that is killed is one that makes no
- * further step, so every order includes that.
+ * Explores calls that begin with marks, in every order of steps. A session `a` holds the workspace, has
+ * paused for longer than its time to live, and has a pass. Its hooks begin calls by the steps of the
+ * script, or, if the script asks Node, by those of Node; meanwhile other processes take the workspace over
+ * and release it. They run the shipped claims, rules, marks and file driver. A process that is killed is
+ * one that makes no further step, so every order includes that.
  */
 export interface MarkExploration {
   processes: readonly ProcessKind[]
