@@ -29,7 +29,7 @@ import {
   WorkspaceClaims,
 } from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
-import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
+import { rawSecretRedactor, redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import {
   addsWorktreeElsewhere,
   type CallTarget,
@@ -275,7 +275,7 @@ function callRequest(
   context: HookContext,
 ): CallRequest {
   const { env, ticks } = context
-  const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
+  const clean = rawSecretRedactor(env)
   const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
   return {
     ...party,

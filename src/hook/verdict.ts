@@ -101,7 +101,7 @@ export function handOverText(ended: readonly ClaimActivity[], { now }: Observati
   if (last === undefined) return ''
   const agent = last.origin?.agent === undefined ? '' : ` (${visibleText(last.origin.agent, 60)})`
   const what = last.paths.includes('**') ? 'this workspace' : `${listed(last.paths)} in this workspace`
-  const doing = last.purpose === null ? '' : `, doing ${JSON.stringify(visibleText(last.purpose, 200))}`
+  const doing = last.purpose === null ? '' : `, doing ${quoted(last.purpose)}`
   const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(roughDuration)
   const more = ended.length - 1
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
@@ -152,7 +152,7 @@ function holderText(workspace: string, { by, observation, busy, left }: Obstacle
   const where = visibleText(workspace)
   const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
   const purpose = left === undefined ? by.purpose : null
-  const doing = purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(purpose, 200))}`
+  const doing = purpose === null ? '' : `; it is doing ${quoted(purpose)}`
   const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
     roughDuration,
   )
@@ -175,6 +175,9 @@ function endText({ by, observation, left }: Obstacle): string {
   const end = left === undefined ? 'Its claim expires' : 'It is free when the last such process has ended,'
   return `${end} in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
 }
+
+/** Text of another session, which cannot end the quotation: escaped once, as everything else in a message. */
+const quoted = (text: string): string => `"${visibleText(text, 200).replaceAll('"', "'")}"`
 
 const listed = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))

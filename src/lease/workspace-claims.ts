@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { foldNames } from '../base/fs/canonical-path.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { systemClock } from '../base/process/clock.ts'
@@ -199,8 +199,8 @@ export class WorkspaceClaims {
     if (!('tookOver' in answer) || !isNewIn(record, answer.claim, observation)) return decision
     const { claim, tookOver } = answer
     const { register, key } = this
-    const path = this.#nestingPath
-    if (waiting !== undefined && path !== undefined) {
+    const path = waiting === undefined ? undefined : this.#nestingPath
+    if (path !== undefined) {
       // A claim that is written only to be taken back would wake all other waiters.
       const { by } = yield* this.#findNested(claim, path, claimant)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
@@ -486,7 +486,7 @@ const isNewIn = (record: ClaimsRecord, claim: Claim, observation: Observation): 
   record.claims.every(({ first_fence }) => first_fence !== claim.first_fence) &&
   !holdsHere(claim, record, observation)
 
-const isRepository = (path: string): boolean => existsSync(join(path, '.git'))
+const isRepository = (path: string): boolean => existsSync(`${path}/.git`)
 
 /**
  * Paths in one directory as paths of another that is above or below it; undefined if they do not overlap, or

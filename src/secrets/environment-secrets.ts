@@ -19,12 +19,17 @@ export interface KnownSecret {
  * Replaces the values of the environment's secrets where they appear **verbatim**; encoded values and
  * unregistered tokens stay. Cheap enough for a hook, which has no time to search for every encoding.
  */
-export function redactRawEnvironmentSecrets(text: string, env: NodeJS.ProcessEnv): string {
-  return environmentSecretRefs(env)
+export const redactRawEnvironmentSecrets = (text: string, env: NodeJS.ProcessEnv): string =>
+  rawSecretRedactor(env)(text)
+
+/** The same for several texts: the environment is searched for secrets once. */
+export function rawSecretRedactor(env: NodeJS.ProcessEnv): (text: string) => string {
+  const secrets = environmentSecretRefs(env)
     .map(({ name }) => ({ name, value: env[name]?.trim() ?? '' }))
     .filter(({ value }) => value.length >= minSecretBytes)
     .toSorted((a, b) => b.value.length - a.value.length) // One value may be a prefix of another.
-    .reduce((clean, { name, value }) => clean.replaceAll(value, `<secret:env:${name}>`), text)
+  return (text) =>
+    secrets.reduce((clean, { name, value }) => clean.replaceAll(value, `<secret:env:${name}>`), text)
 }
 
 /**

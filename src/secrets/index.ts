@@ -1,5 +1,6 @@
 export {
   type KnownSecret,
+  rawSecretRedactor,
   redactRawEnvironmentSecrets,
   registerEnvironmentSecrets,
 } from './environment-secrets.ts'

@@ -173,4 +173,4 @@ export const geteuid = (): number => process.geteuid?.() ?? 0
 const readLine = (path: string): string => readSystemFile(path)?.trim() ?? ''
 
 const namespaceOf = (kind: string): string =>
-  ifPossible(() => readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '')) ?? ''
+  ifPossible(() => readlinkSync(`/proc/self/ns/${kind}`).slice(`${kind}:[`.length, -1)) ?? ''
