@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { Clock } from '../../src/base/process/clock.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
+import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
+import { type DiskSteps, runNow } from '../../src/base/fs/disk-steps.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
@@ -65,25 +67,55 @@ export class SimulatedDriver implements StoreDriver {
   readonly #disk: Disk
   readonly #locks: SimulatedLocks
   readonly #limits: SessionLimits
+  readonly #newQueue: () => DiskQueue
 
-  constructor(disk: Disk, locks: SimulatedLocks, limits: Partial<SessionLimits>) {
+  constructor(
+    disk: Disk,
+    locks: SimulatedLocks,
+    limits: Partial<SessionLimits>,
+    newQueue = (on: Disk): DiskQueue => new DiskQueue(on),
+  ) {
     this.#disk = disk
+    this.#newQueue = () => newQueue(disk)
     this.#locks = locks
     this.#limits = { ...defaultLimits, ...limits }
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    return coded(() => {
-      using staged = new StagedSession({ disk: this.#disk, sessions }, manifest)
-      const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
-      const directory = staged.publish(manifest)
-      return openNewSession(this.#context(directory, manifest, hold, guard), lock)
-    })
+    const queue = this.#newQueue()
+    return await coded(() => queue.run(this.#create(manifest, hold, guard, queue)))
+  }
+
+  *#create(
+    manifest: Manifest,
+    hold: SessionHold,
+    guard: WriteGuard,
+    queue: DiskQueue,
+  ): DiskSteps<HeldSession> {
+    using staged = new StagedSession({ disk: this.#disk, sessions })
+    yield* staged.writeManifest(manifest)
+    const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
+    const directory = yield* staged.publish(manifest)
+    return yield* openNewSession(this.#context(directory, manifest, hold, guard, queue), lock)
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    return coded(() => this.openNow(id, hold, guard))
+    const queue = this.#newQueue()
+    return await coded(() => queue.run(this.#open(id, hold, guard, this.acquire(id, hold), queue)))
   }
+
+  #open(
+    id: string,
+    hold: SessionHold,
+    guard: WriteGuard,
+    acquired: AcquiredLock,
+    queue: DiskQueue,
+  ): DiskSteps<FilesystemSession> {
+    const context = this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard, queue)
+    return openAcquiredSession(context, acquired)
+  }
+
+  /** Opens a session whose commits stay on the event loop. */
 
   openNow(
     id: string,
@@ -91,10 +123,7 @@ export class SimulatedDriver implements StoreDriver {
     guard = noGuard,
     acquired: AcquiredLock = this.acquire(id, hold),
   ): FilesystemSession {
-    return openAcquiredSession(
-      this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard),
-      acquired,
-    )
+    return runNow(this.#disk, this.#open(id, hold, guard, acquired, new DiskQueue(this.#disk)))
   }
 
   acquire(id: string, { kind }: SessionHold): AcquiredLock {
@@ -116,19 +145,21 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
-    coded(() => {
-      const source = this.#directoryOf(from)
-      const recovered = recoverSession(source, this.manifestOf(from))
-      const seq = forkPoint(at, recovered.journal.end.seq)
-      const manifest = manifestAt(seq)
-      using staged = new StagedSession({ disk: this.#disk, sessions })
-      forkFiles(source, recovered, seq, staged.directory, manifest)
-      staged.publish(manifest)
-    })
+    await coded(() => this.#newQueue().run(this.#fork(from, at, manifestAt)))
+  }
+
+  *#fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): DiskSteps {
+    const source = this.#directoryOf(from)
+    const recovered = yield* recoverSession(source, this.manifestOf(from))
+    const seq = forkPoint(at, recovered.journal.end.seq)
+    const manifest = manifestAt(seq)
+    using staged = new StagedSession({ disk: this.#disk, sessions })
+    yield* forkFiles(source, recovered, seq, staged.directory, manifest)
+    yield* staged.publish(manifest)
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    coded(() => writeSpoolFile(this.#directoryOf(id), entries))
+    await coded(() => this.#newQueue().run(writeSpoolFile(this.#directoryOf(id), entries)))
   }
 
   async spooled(id: string): Promise<SpooledEntry[]> {
@@ -160,14 +191,15 @@ export class SimulatedDriver implements StoreDriver {
     manifest: Manifest,
     hold: SessionHold,
     guard: WriteGuard,
+    queue: DiskQueue,
   ): OpenContext {
-    return { directory, manifest, hold, guard, clock, limits: this.#limits }
+    return { directory, queue, manifest, hold, guard, clock, limits: this.#limits }
   }
 }
 
-function coded<T>(act: () => T): T {
+async function coded<T>(act: () => Promise<T>): Promise<T> {
   try {
-    return act()
+    return await act()
   } catch (error) {
     throw codedError(error, 'use the simulated disk')
   }

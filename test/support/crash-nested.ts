@@ -9,6 +9,7 @@ import { allLost } from './crash-states.ts'
 import { afterResume, id, type Workload } from './crash-workloads.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import { mortal } from './crash-mortal.ts'
+import type { CommitWay } from './later-turns.ts'
 
 /**
  * Tries some crashes of a workload, and after each of them every crash of a second workload, its recovery
@@ -32,6 +33,7 @@ export async function searchResumed(
       locks: lock.seenAs('dead'),
       sizes: workload.sizes,
       oracles: new Map([[id, oracle]]),
+      way: options.way,
     })
     merge(found, await watched(simulation, then, options), `crash after change ${crashed.at}, then `)
   }
@@ -49,7 +51,7 @@ export async function searchKilled(
   const found: Found = { points: 0, states: 0, violations: [] }
   for (let kill = Math.ceil(options.every / 2); ; kill += options.every) {
     const life = mortal(kill)
-    const first = new Simulation({ wrap: life.wrap, sizes: workload.sizes })
+    const first = new Simulation({ wrap: life.wrap, sizes: workload.sizes, way: options.way })
     life.onDeath = () => first.oracles.forEach((oracle) => (oracle.deaf = true))
     await workload.run(first).catch(() => {})
     await first.end()
@@ -63,6 +65,7 @@ export async function searchKilled(
       locks: first.locks.seenAs('dead'),
       sizes: workload.sizes,
       oracles: new Map([[id, oracle]]),
+      way: options.way,
     })
     merge(found, await watched(second, afterResume, options), `killed at change ${kill}, then `)
     if (options.first && found.violations.length > 0) return found
@@ -94,10 +97,15 @@ async function watched(simulation: Simulation, workload: Workload, options: Sear
  * notices; the heir writes again. With `opensLate`, the heir opens the session only after the writer has
  * woken up.
  */
-export async function searchTakeovers(workload: Workload, opensLate: boolean, every = 1): Promise<Found> {
+export async function searchTakeovers(
+  workload: Workload,
+  opensLate: boolean,
+  every = 1,
+  way?: CommitWay,
+): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }
   for (let stop = 0; ; stop += every) {
-    const simulation = new Simulation({ sizes: workload.sizes })
+    const simulation = new Simulation({ sizes: workload.sizes, way })
     const { disk, locks, sizes } = simulation
     const driver = new SimulatedDriver(disk, locks, sizes)
     const hold = { kind: 'writer' } as const

@@ -4,9 +4,12 @@ import type { Oracle } from './crash-oracle.ts'
 import { Simulation, type Wrap } from './crash-simulation.ts'
 import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
 import type { Workload } from './crash-workloads.ts'
+import type { CommitWay } from './later-turns.ts'
 
 export interface SearchOptions {
   bounds: Bounds
+  /** Where the workload commits; on the event loop by default. */
+  way?: CommitWay
   /** Put between the store and the disk while the workload runs. */
   wrap?: Wrap
   /** Put between the store and the disk during recovery. */
@@ -78,9 +81,9 @@ export async function search(workload: Workload, options: SearchOptions): Promis
 /** Runs a workload, and returns every state that a crash may leave. */
 export async function crashesOf(
   workload: Workload,
-  { bounds, wrap }: SearchOptions,
+  { bounds, wrap, way }: SearchOptions,
 ): Promise<{ states: Crashed[]; points: number; oracles: Map<string, Oracle> }> {
-  const simulation = new Simulation({ wrap, sizes: workload.sizes })
+  const simulation = new Simulation({ wrap, sizes: workload.sizes, way })
   const watch = new CrashWatch(simulation, bounds)
   await workload.run(simulation)
   watch.look()

@@ -1,4 +1,5 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
+import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
 import { createStore } from '../../src/session/create-store.ts'
 import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { emptyState } from '../../src/session/state.ts'
@@ -9,6 +10,7 @@ import { emptyDisk, SimulatedDriver } from './crash-driver.ts'
 import { factsOf } from './crash-facts.ts'
 import { SimulatedLocks } from './crash-locks.ts'
 import { Oracle, type Submission } from './crash-oracle.ts'
+import { type CommitWay, offLoopOf } from './later-turns.ts'
 
 /** Puts a fault of the disk or of the store between the two. */
 export type Wrap = (disk: CrashDisk) => Disk
@@ -32,13 +34,16 @@ export class Simulation {
       locks?: SimulatedLocks
       sizes?: Partial<SessionLimits>
       oracles?: Map<string, Oracle>
+      way?: CommitWay
     } = {},
   ) {
     this.disk = options.disk ?? emptyDisk()
     this.locks = options.locks ?? new SimulatedLocks()
     this.sizes = options.sizes ?? {}
     const seen = options.wrap?.(this.disk) ?? this.disk
-    this.store = createStore(new SimulatedDriver(seen, this.locks, this.sizes))
+    const { way = 'on the event loop' } = options
+    const newQueue = (disk: Disk): DiskQueue => new DiskQueue(disk, offLoopOf(way, disk))
+    this.store = createStore(new SimulatedDriver(seen, this.locks, this.sizes, newQueue))
     this.oracles = options.oracles ?? new Map()
   }
 

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
-import { closing, type Disk, nodeDisk, writeFully } from './disk.ts'
+import { closing, type Disk, nodeDisk } from './disk.ts'
+import { type DiskSteps, runNow, writeSteps } from './disk-steps.ts'
 import { ulid } from '../text/id.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
@@ -8,13 +9,25 @@ import { errorCode } from '../errors/stint-error.ts'
  * complete: writes and syncs a temp file in the same directory, renames it, syncs the directory.
  */
 export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
-  replaceFileBy(path, (put) => put(typeof content === 'string' ? Buffer.from(content) : content), disk)
+  runNow(disk, replaceFileSteps(path, content, disk))
 }
 
-/** Replaces a file like `replaceFile`, with content that `write` supplies in pieces. */
-export function replaceFileBy(path: string, write: Fill, disk: Disk = nodeDisk): void {
-  renameInto(path, (staged) => fillStaged(staged, write, disk), disk)
-  disk.syncDirectory(dirname(path))
+/** Replaces a file like `replaceFile`, in steps. */
+export function* replaceFileSteps(path: string, content: string | Uint8Array, disk: Disk): DiskSteps {
+  yield* replaceFileBy(path, (put) => put(bytesOf(content)), disk)
+}
+
+/** Replaces a file like `replaceFile`, in steps, with content that `fill` supplies in pieces. */
+export function* replaceFileBy(path: string, fill: Fill, disk: Disk): DiskSteps {
+  const staged = stagedPath(path)
+  try {
+    yield* fillStaged(staged, fill, disk)
+    disk.rename(staged, path)
+  } catch (error) {
+    discard(disk, staged)
+    throw error
+  }
+  yield { call: 'syncDirectory', path: dirname(path) }
 }
 
 /** Has `make` write a temp file in the same directory, and renames it to `path`; removes it on failure. */
@@ -29,17 +42,29 @@ export function renameInto(path: string, make: (staged: string) => void, disk: D
   }
 }
 
-type Fill = (put: (bytes: Uint8Array) => void) => void
+/** Supplies the content of a file: `put` writes the next piece. */
+export type Fill = (put: (bytes: Uint8Array) => DiskSteps) => DiskSteps
+
+const bytesOf = (content: string | Uint8Array): Uint8Array =>
+  typeof content === 'string' ? Buffer.from(content) : content
 
 /**
  * Publishes a complete file under a name that must not exist yet. `link` fails if the name is taken, so of
  * any number of concurrent publishers exactly one gets `true`.
  */
 export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  return runNow(disk, publishFileSteps(path, content, disk))
+}
+
+/** Publishes a file like `publishFile`, in steps. */
+export function* publishFileSteps(
+  path: string,
+  content: string | Uint8Array,
+  disk: Disk,
+): DiskSteps<boolean> {
   const staged = stagedPath(path)
   try {
-    fillStaged(staged, (put) => put(bytes), disk)
+    yield* fillStaged(staged, (put) => put(bytesOf(content)), disk)
     disk.link(staged, path)
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false
@@ -48,7 +73,7 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
     discard(disk, staged)
   }
   try {
-    disk.syncDirectory(dirname(path))
+    yield { call: 'syncDirectory', path: dirname(path) }
   } catch (error) {
     // A caller that is told of a failure may try again: the file must not be found twice.
     discard(disk, path)
@@ -62,14 +87,14 @@ export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26
 
 const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
 
-function fillStaged(staged: string, fill: Fill, disk: Disk): void {
+function* fillStaged(staged: string, fill: Fill, disk: Disk): DiskSteps {
   using file = closing(disk, disk.create(staged))
   let at = 0
-  fill((bytes) => {
-    writeFully(disk, file.fd, bytes, at)
+  yield* fill(function* (bytes) {
+    yield* writeSteps(file.fd, bytes, at)
     at += bytes.length
   })
-  disk.sync(file.fd)
+  yield { call: 'sync', file: file.fd }
 }
 
 /** Never throws: that would hide the original error, or make a published file look unpublished. */

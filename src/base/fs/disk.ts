@@ -15,13 +15,15 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { ifRegular, openRegular } from './regular-file.ts'
-import { makePrivateDirectory, openPrivateFile, repeatWrite } from './private-file.ts'
+import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
+import { type DiskSteps, pieceBytes } from './disk-steps.ts'
+import { runToEnd } from '../process/run-generator.ts'
 import { ifExists, unless } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * The calls that durable files make; tests replace them with a disk that crashes and tears writes. All are
- * synchronous: a commit that yields to the event loop twice is slower than the disk.
+ * synchronous. While a disk is slow, a `DiskQueue` makes those that may take long in the thread pool.
  */
 export interface Disk {
   /** Creates a file, mode 0600; fails with EEXIST if the name is taken. */
@@ -97,28 +99,37 @@ export const closing = (disk: Disk, fd: number): Disposable & { readonly fd: num
   [Symbol.dispose]: () => disk.close(fd),
 })
 
-/** Writes all bytes from `position` on; a disk may take them in pieces. */
-export const writeFully = (disk: Disk, file: number, bytes: Uint8Array, position: number): void =>
-  repeatWrite(bytes.length, (done) => disk.write(file, bytes, done, position + done))
-
 /** Reads `length` bytes from `position` on; fewer only if the file ends before. */
-export function readFully(disk: Disk, file: number, position: number, length: number): Buffer {
+export const readFully = (disk: Disk, file: number, position: number, length: number): Buffer =>
+  runToEnd(readSteps(disk, file, position, length))
+
+/** Reads like `readFully`, in steps. */
+export function* readSteps(
+  disk: Disk,
+  file: number,
+  position: number,
+  length: number,
+): Generator<void, Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0
   while (done < length) {
-    const got = disk.read(file, bytes.subarray(done), position + done)
+    const got = disk.read(file, bytes.subarray(done, done + pieceBytes), position + done)
     if (got === 0) break
     done += got
+    if (done < length) yield
   }
   return bytes.subarray(0, done)
 }
 
 /** The contents of a regular file; undefined if the path is missing or is not a regular file. */
-export function readFile(disk: Disk, path: string): Buffer | undefined {
+export const readFile = (disk: Disk, path: string): Buffer | undefined => runToEnd(readFileSteps(disk, path))
+
+/** Reads a file like `readFile`, in steps. */
+export function* readFileSteps(disk: Disk, path: string): Generator<void, Buffer | undefined> {
   const fd = ifRegular(() => disk.openToRead(path))
   if (fd === undefined) return undefined
   using file = closing(disk, fd)
-  return readFully(disk, file.fd, 0, disk.size(file.fd))
+  return yield* readSteps(disk, file.fd, 0, disk.size(file.fd))
 }
 
 /** The names in a directory; none if the directory does not exist. */
@@ -126,9 +137,9 @@ export const listIfExists = (disk: Disk, directory: string): string[] =>
   ifExists(() => disk.list(directory)) ?? []
 
 /** Creates a missing directory. Always syncs its name: another process may have died before its sync. */
-export function ensureDirectory(disk: Disk, directory: string): void {
+export function* ensureDirectory(disk: Disk, directory: string): DiskSteps {
   makeIfMissing(disk, directory)
-  disk.syncDirectory(dirname(directory))
+  yield { call: 'syncDirectory', path: dirname(directory) }
 }
 
 /** Creates a directory if it is missing; returns whether it did. */

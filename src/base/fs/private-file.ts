@@ -84,13 +84,8 @@ function write(path: string, how: 'wx' | 'a', content: string | Uint8Array): voi
 /** Writes all of the content where the file stands, or to its end if it was opened for appending. */
 export function writeAll(fd: number, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  repeatWrite(bytes.length, (done) => writeSync(fd, bytes, done, bytes.length - done))
-}
-
-/** Calls `write`, which may take fewer bytes than it was given, until it has taken `length` bytes. */
-export function repeatWrite(length: number, write: (done: number) => number): void {
-  for (let done = 0; done < length;) {
-    const written = write(done)
+  for (let done = 0; done < bytes.length;) {
+    const written = writeSync(fd, bytes, done, bytes.length - done)
     if (written === 0) throw Object.assign(new Error('the disk takes no more'), { code: 'ENOSPC' })
     done += written
   }

@@ -6,6 +6,7 @@ import {
   encodeLine,
   type LogEnds,
   type LogName,
+  maxInlineBytes,
 } from '../../session/log/index.ts'
 import { untilOnDisk } from '../database.ts'
 import { nameContent, type NamedContent } from './session-rows.ts'
@@ -26,8 +27,8 @@ export interface EncodedRecord {
 }
 
 export function encodeRecord(log: LogName, entry: LogEntry, at: number, isContinued = false): EncodedRecord {
-  let blob: NamedContent | undefined
-  const body = encodeEntry(entry, (json) => (blob = nameContent(json)), undefined, isContinued)
+  const blob = entry.json.length > maxInlineBytes ? nameContent(entry.json) : undefined
+  const body = encodeEntry(entry, blob, isContinued)
   const isTurn = log === 'journal' && entry.type === turnType
   return { log, body, blob, isTurn, mark: entry.spool, at, isContinued }
 }

@@ -36,8 +36,8 @@ afterAll(async () => {
 
 const now = Date.parse('2030-01-01')
 const inFiles = () => new SessionsHome(home, nodeDisk, { ...systemClock, now: () => now })
-const toRows = (from: string, id?: string) =>
-  driver.transfer.write(readTransferFromFiles(inFiles(), from), id)
+const toRows = async (from: string, id?: string) =>
+  await driver.transfer.write(await readTransferFromFiles(inFiles(), from), id)
 const toFiles = async (from: string, id?: string) =>
   await writeTransferToFiles(inFiles(), await driver.transfer.read(from), id)
 
@@ -138,7 +138,7 @@ test('nothing is copied if the id is taken, or the session is held or damaged', 
 })
 
 test('nothing is copied if a line changes on the way', async () => {
-  const transfer = readTransferFromFiles(inFiles(), 'here')
+  const transfer = await readTransferFromFiles(inFiles(), 'here')
   const lines = transfer.lines.bind(transfer)
   const changing = {
     ...transfer,

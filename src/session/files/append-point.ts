@@ -1,18 +1,19 @@
 import { join } from 'node:path'
 import { laterSegment, listSegments, type LogFiles } from '../log/log-files.ts'
 import type { AppendPoint, Position } from '../log/log-end.ts'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { closing, readFully } from '../../base/fs/disk.ts'
+import { closing } from '../../base/fs/disk.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { copyBytes } from './fork.ts'
 import type { LockStanding } from '../holder.ts'
 
 /** Chooses where a new writer goes on in a log, so that no earlier writer can spoil its records. */
-export function chooseAppendPoint(
+export function* chooseAppendPoint(
   files: LogFiles,
   from: Position,
   standing: LockStanding,
   holdEpoch: number,
-): AppendPoint {
+): DiskSteps<AppendPoint> {
   const last = listSegments(files).at(-1)
   // The last writer has closed the segment. Records added to any segment but the last would never be read.
   if (standing === 'released') return { from, continues: last?.name === from.segment }
@@ -24,9 +25,7 @@ export function chooseAppendPoint(
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)
   using file = closing(disk, disk.openToRead(join(directory, last.name)))
-  const bytes = readFully(disk, file.fd, 0, from.offset)
-  if (bytes.length < from.offset)
+  if (!(yield* copyBytes(disk, file.fd, from.offset, join(directory, segment))))
     throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
-  replaceFile(join(directory, segment), bytes, disk)
   return { from: { ...from, segment }, continues: true }
 }

@@ -10,6 +10,7 @@ import {
   type Workload,
   workloads,
 } from '../../../test/support/crash-workloads.ts'
+import { commitWays } from '../../../test/support/later-turns.ts'
 
 // test/support/crash-disk.ts describes the simulated disk. `npm run torture` searches wider.
 const bounds: Bounds = { allSubsetsOf: 2, tearEvery: 151, combinations: 2 }
@@ -28,6 +29,11 @@ test.each(workloads)(
     expect(report(workload.name, await search(workload, { bounds, goOnEvery: 3 }))).toEqual([])
   },
 )
+
+test.each(workloads)('so it is for $name, with commits in the thread pool', async (workload) => {
+  const options = { bounds: few, goOnEvery: 9, way: 'in the thread pool' } as const
+  expect(report(workload.name, await search(workload, options))).toEqual([])
+})
 
 test('a write that is torn at any byte loses nothing acknowledged', async () => {
   const bytewise: Workload = {
@@ -52,14 +58,22 @@ test.each([afterResume, closedAtOnce])(
   },
 )
 
-test('a killed process and a power cut during the next one lose nothing', async () => {
-  const searchOne = (workload: Workload) => searchKilled(workload, { bounds: few, every: 97, quick: true })
-  expect(await forAll('killed', searchOne)).toEqual([])
-})
+test.each(commitWays)(
+  'a killed process and a power cut during the next one lose nothing, %s',
+  async (way) => {
+    const options = { bounds: few, every: 97, quick: true, way }
+    expect(await forAll('killed', (workload) => searchKilled(workload, options))).toEqual([])
+  },
+)
 
 test.each([
-  ['wakes up after a takeover', false],
-  ['wakes up before the new writer opens the session', true],
-])('a suspended writer that %s loses nothing acknowledged, and spoils nothing', async (name, late) => {
-  expect(await forAll(name, (workload) => searchTakeovers(workload, late, 5))).toEqual([])
-})
+  ['wakes up after a takeover', false, 'on the event loop'],
+  ['wakes up after a takeover', false, 'in the thread pool'],
+  ['wakes up before the new writer opens the session', true, 'on the event loop'],
+  ['wakes up before the new writer opens the session', true, 'in the thread pool'],
+] as const)(
+  'a suspended writer that %s loses nothing acknowledged, and spoils nothing, %s, %s',
+  async (name, late, way) => {
+    expect(await forAll(name, (workload) => searchTakeovers(workload, late, 5, way))).toEqual([])
+  },
+)

@@ -98,11 +98,13 @@ test('a session that is removed while it is forked is not forked in part', async
   const session = await world.store.create({ id: 'origin' })
   await session.append({ type: 'big', data: 'x'.repeat(300_000) })
   await session.close()
+  let removing: Promise<void> | undefined
   const list = (directory: string): string[] => {
-    if (basename(directory) === 'blobs') void world.store.remove('origin')
+    if (basename(directory) === 'blobs') removing = world.store.remove('origin')
     return nodeDisk.list(directory)
   }
   await expect(storeOn({ list }).fork('origin', { id: 'copy' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await removing
   expect(await world.store.list()).toEqual([])
 })
 

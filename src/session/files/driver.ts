@@ -1,8 +1,11 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
+import type { DiskQueue } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createStore } from '../create-store.ts'
@@ -34,6 +37,7 @@ import {
   assertFilesystemManifest,
   filesystemId,
   type FoundSession,
+  type OffLoopAt,
   sessionIdsIn,
   SessionsHome,
 } from './session-directory.ts'
@@ -65,42 +69,61 @@ export class FilesystemDriver implements StoreDriver {
   readonly id = filesystemId
   readonly #home: SessionsHome
 
-  /** Tests pass a disk that fails or counts. */
-  constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk: Disk = nodeDisk) {
-    this.#home = new SessionsHome(home, disk, recordClock(clock))
+  /** Tests pass a disk that fails or counts, and where its slow calls run. */
+  constructor(
+    { home = stintHome(), clock = systemClock }: FilesystemOptions = {},
+    disk?: Disk,
+    offLoopAt?: OffLoopAt,
+  ) {
+    this.#home = new SessionsHome(home, disk, recordClock(clock), offLoopAt)
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const id = manifest.session_id
     checkSessionId(id)
-    return withFileErrors(`create session ${id}`, undefined, () => {
+    return await withFileErrors(`create session ${id}`, undefined, () => {
       this.#home.ensure()
-      using staged = new StagedSession(this.#home, manifest)
-      const { lock } = acquireSession(staged.directory, id, manifest, hold)
-      const directory = staged.publish(manifest, lock.holdEpoch)
-      const { root } = directory.paths
-      try {
-        return openNewSession(this.#context({ directory, manifest }, hold, guard), lock.movedTo(root))
-      } catch (error) {
-        // No other process can have opened the session: this one holds its lock.
-        rmSync(root, { recursive: true, force: true })
-        throw error
-      }
+      const queue = this.#home.newQueue()
+      return queue.run(this.#create(manifest, hold, guard, queue))
     })
+  }
+
+  *#create(
+    manifest: Manifest,
+    hold: SessionHold,
+    guard: WriteGuard,
+    queue: DiskQueue,
+  ): DiskSteps<HeldSession> {
+    yield* this.#home.syncName()
+    using staged = new StagedSession(this.#home)
+    yield* staged.writeManifest(manifest)
+    const { lock } = acquireSession(staged.directory, manifest.session_id, manifest, hold)
+    const directory = yield* staged.publish(manifest, lock.holdEpoch)
+    const { root } = directory.paths
+    try {
+      const context = this.#context({ directory, manifest }, hold, guard, queue)
+      return yield* openNewSession(context, lock.movedTo(root))
+    } catch (error) {
+      // No other process can have opened the session: this one holds its lock.
+      rmSync(root, { recursive: true, force: true })
+      throw error
+    }
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const { directory, manifest } = this.#home.find(id)
-    return withFileErrors(`open session ${id}`, directory.paths.root, () =>
+    return await withFileErrors(`open session ${id}`, directory.paths.root, () =>
       this.#openAcquired(id, hold, guard, acquireSession(directory, id, manifest, hold)),
     )
   }
 
   async read(id: string): Promise<ReadableSession> {
+    await giveWay()
     return new ReadableFiles(this.#home.find(id))
   }
 
   async list(): Promise<SessionSummary[]> {
+    await giveWay()
     return listSessions(this.#home.disk, this.#home.sessions)
   }
 
@@ -110,24 +133,32 @@ export class FilesystemDriver implements StoreDriver {
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     const source = this.#home.find(from)
-    withFileErrors(`fork session ${from}`, source.directory.paths.root, () => {
-      const recovered = recoverSession(source.directory, source.manifest)
-      const seq = forkPoint(at, recovered.journal.end.seq)
-      const manifest = manifestAt(seq)
-      checkSessionId(manifest.session_id)
-      using staged = new StagedSession(this.#home)
-      forkFiles(source.directory, recovered, seq, staged.directory, manifest)
-      // If the session was removed while it was copied, the copy may lack any of its files.
-      if (this.#home.find(from).manifest.created_at !== source.manifest.created_at)
-        throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
-      staged.publish(manifest)
-    })
+    await withFileErrors(`fork session ${from}`, source.directory.paths.root, () =>
+      this.#home.newQueue().run(this.#fork(source, at, manifestAt)),
+    )
+  }
+
+  *#fork(
+    { directory, manifest: { session_id: from, created_at }, manifest }: FoundSession,
+    at: number | undefined,
+    manifestAt: (seq: number) => Manifest,
+  ): DiskSteps {
+    const recovered = yield* recoverSession(directory, manifest)
+    const seq = forkPoint(at, recovered.journal.end.seq)
+    const forked = manifestAt(seq)
+    checkSessionId(forked.session_id)
+    using staged = new StagedSession(this.#home)
+    yield* forkFiles(directory, recovered, seq, staged.directory, forked)
+    // If the session was removed while it was copied, the copy may lack any of its files.
+    if (this.#home.find(from).manifest.created_at !== created_at)
+      throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
+    yield* staged.publish(forked)
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
     const { directory } = this.#home.find(id)
-    withFileErrors(`leave entries for session ${id}`, directory.paths.root, () =>
-      writeSpoolFile(directory, entries),
+    await withFileErrors(`leave entries for session ${id}`, directory.paths.root, () =>
+      this.#home.newQueue().run(writeSpoolFile(directory, entries)),
     )
   }
 
@@ -155,14 +186,14 @@ export class FilesystemDriver implements StoreDriver {
     const { directory, manifest } = this.#home.find(id)
     const { root } = directory.paths
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
-    const unlocked = withFileErrors(`unlock session ${id}`, root, () => {
+    return await withFileErrors(`unlock session ${id}`, root, async () => {
       if (observeLock(root).record?.holder === undefined) return undefined
       const acquired = acquireSession(directory, id, manifest, { ...hold, force: true })
-      return { session: this.#openAcquired(id, hold, noGuard, acquired), before: acquired.before }
+      const session = await this.#openAcquired(id, hold, noGuard, acquired)
+      await session.release()
+      // The holder that has lost the lock: it may have changed hands since the first look.
+      return acquired.before?.holder
     })
-    await unlocked?.session.release()
-    // The holder that has lost the lock: it may have changed hands since the first look.
-    return unlocked?.before?.holder
   }
 
   async remove(id: string): Promise<void> {
@@ -170,14 +201,14 @@ export class FilesystemDriver implements StoreDriver {
     const directory = this.#home.locate(id)
     const { root } = directory.paths
     const { disk, trash } = this.#home
-    withFileErrors(`remove session ${id}`, root, () => {
+    await withFileErrors(`remove session ${id}`, root, async () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
       ensureHomeDirectory(trash)
       const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
       try {
         const name = listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id
-        this.#moveToTrash(root, join(trash, name))
+        await this.#home.newQueue().run(this.#moveToTrash(root, join(trash, name)))
       } catch (error) {
         undoAcquire(acquired)
         throw error
@@ -192,17 +223,20 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async restore(name: string): Promise<string> {
-    const id = withFileErrors(`restore ${name}`, undefined, () => restoreRemovedSession(this.#home, name))
+    this.#home.ensure()
+    const id = await withFileErrors(`restore ${name}`, undefined, () =>
+      this.#home.newQueue().run(restoreRemovedSession(this.#home, name)),
+    )
     // The process that removed the session still seems to hold it. A damaged session keeps that holder.
     await this.unlock(id).catch(() => {})
     return id
   }
 
-  #moveToTrash(root: string, trashed: string): void {
+  *#moveToTrash(root: string, trashed: string): DiskSteps {
     const { disk } = this.#home
     disk.rename(root, trashed)
     try {
-      for (const path of [root, trashed]) disk.syncDirectory(dirname(path))
+      for (const path of [root, trashed]) yield { call: 'syncDirectory', path: dirname(path) }
     } catch (error) {
       // The caller hears that the session is not removed.
       disk.rename(trashed, root)
@@ -213,14 +247,14 @@ export class FilesystemDriver implements StoreDriver {
   async noteDamage(id: string, what: string): Promise<void> {
     const directory = this.#home.directoryOf(id)
     const { root } = directory.paths
-    directory.noteDamage(what, this.#home.clock.now())
+    await this.#home.newQueue().run(directory.noteDamage(what, this.#home.clock.now()))
     markDamage({ root, createdAt: 0, holdEpoch: observeLock(root).record?.holdEpoch ?? 0 })
   }
 
   get transfer(): TransferDriver {
     return {
       read: async (id) =>
-        withFileErrors(`read session ${id}`, undefined, () => readTransferFromFiles(this.#home, id)),
+        await withFileErrors(`read session ${id}`, undefined, () => readTransferFromFiles(this.#home, id)),
       write: (transfer, id) =>
         withFileErrors('copy the session', undefined, () => writeTransferToFiles(this.#home, transfer, id)),
     }
@@ -232,17 +266,24 @@ export class FilesystemDriver implements StoreDriver {
     return sessionFilesIn(this.#home)
   }
 
-  #openAcquired(id: string, hold: SessionHold, guard: WriteGuard, acquired: AcquiredLock): HeldSession {
+  async #openAcquired(
+    id: string,
+    hold: SessionHold,
+    guard: WriteGuard,
+    acquired: AcquiredLock,
+  ): Promise<HeldSession> {
     try {
+      const queue = this.#home.newQueue()
       // Find it again: until the lock was acquired, another writer could replace the manifest.
-      return openAcquiredSession(this.#context(this.#home.find(id), hold, guard), acquired)
+      const context = this.#context(this.#home.find(id), hold, guard, queue)
+      return await queue.run(openAcquiredSession(context, acquired))
     } catch (error) {
       undoAcquire(acquired)
       throw error
     }
   }
 
-  #context(found: FoundSession, hold: SessionHold, guard: WriteGuard): OpenContext {
-    return { ...found, hold, guard, clock: this.#home.clock, limits: defaultLimits }
+  #context(found: FoundSession, hold: SessionHold, guard: WriteGuard, queue: DiskQueue): OpenContext {
+    return { ...found, queue, hold, guard, clock: this.#home.clock, limits: defaultLimits }
   }
 }

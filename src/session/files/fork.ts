@@ -1,7 +1,9 @@
 import { basename, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { closing, type Disk, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { type Fill, replaceFileBy, replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { closing, type Disk, listIfExists, readFully } from '../../base/fs/disk.ts'
+import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
+import { ifRegular } from '../../base/fs/regular-file.ts'
 import { listSegments, type LogFiles } from '../log/log-files.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
 import type { AuditCheckpoint } from '../log/record.ts'
@@ -15,34 +17,35 @@ import { formatManifest, type SessionDirectory } from './session-directory.ts'
  * are linked, or copied where a link cannot be made; of the segment in which the fork ends, the part up to
  * `seq` is copied. The other session may be written to meanwhile.
  */
-export function forkFiles(
+export function* forkFiles(
   source: SessionDirectory,
   recovered: RecoveredSession,
   seq: number,
   staged: SessionDirectory,
   manifest: Manifest,
-): void {
+): DiskSteps {
   const { disk } = staged
   const [from, to] = [source.paths, staged.paths]
   const id = basename(from.root)
-  copyLog(id, source.logs.journal, seq, staged.logs.journal)
+  yield* copyLog(id, source.logs.journal, seq, staged.logs.journal)
   const audited =
     seq === recovered.journal.end.seq ? recovered.audit.end.seq : auditedAt(source.logs.journal, seq)
   if (audited > 0) {
     disk.makeDirectory(to.audit)
-    copyLog(id, source.logs.audit, audited, staged.logs.audit)
+    yield* copyLog(id, source.logs.audit, audited, staged.logs.audit)
   }
-  for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
+  for (const name of ['blobs', 'state'] as const) yield* linkAll(disk, from[name], to[name], () => true)
   // A snapshot that covers more than the fork has would attest records that are not there.
   const fitting = new Set(
     [...source.snapshots.newestFirst()]
       .filter(({ ends }) => ends.journal.seq <= seq && ends.audit.seq <= audited)
       .map((snapshot) => `${snapshot.seq}.json`),
   )
-  linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
-  disk.syncDirectory(to.root)
+  yield* linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
+  yield { call: 'syncDirectory', path: to.root }
   const head = positionAfter(staged.logs.audit, audited)?.sum ?? ''
-  replaceFile(to.manifest, formatManifest(attesting(manifest, seq, { count: audited, head })), disk)
+  const forked = attesting(manifest, seq, { count: audited, head })
+  yield* replaceFileSteps(to.manifest, formatManifest(forked), disk)
 }
 
 /** How far the audit log had come when a record was written. */
@@ -52,7 +55,7 @@ function auditedAt(journal: LogFiles, seq: number): number {
   return 0
 }
 
-function copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): void {
+function* copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): DiskSteps {
   const { disk, directory, log } = from
   const end = positionAfter(from, seq)
   const incomplete = logUnreadable(id, log, seq)
@@ -61,36 +64,60 @@ function copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): void {
   for (const { name, firstSeq } of listSegments(from)) {
     if (firstSeq > seq) break
     if (name !== end.segment) {
-      if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete
+      if (!(yield* linkOrCopy(disk, join(directory, name), join(to.directory, name)))) throw incomplete
       continue
     }
     using file = closing(disk, disk.openToRead(join(directory, name)))
-    replaceFile(join(to.directory, name), readFully(disk, file.fd, 0, end.offset), disk)
+    if (!(yield* copyBytes(disk, file.fd, end.offset, join(to.directory, name)))) throw incomplete
   }
-  disk.syncDirectory(to.directory)
+  yield { call: 'syncDirectory', path: to.directory }
 }
 
-function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): void {
+function* linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): DiskSteps {
   const names = listIfExists(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
   if (names.length === 0) return
   disk.makeDirectory(to)
   // The holder may prune a snapshot and its values now: then the fork does not need them either.
-  for (const name of names) linkOrCopy(disk, join(from, name), join(to, name))
-  disk.syncDirectory(to)
+  for (const name of names) {
+    yield* linkOrCopy(disk, join(from, name), join(to, name))
+    yield
+  }
+  yield { call: 'syncDirectory', path: to }
 }
 
 /** Links a file that no longer changes, or writes and syncs a copy. False if the file is missing. */
-export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
+export function* linkOrCopy(disk: Disk, from: string, to: string): DiskSteps<boolean> {
   try {
     disk.link(from, to)
     return true
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false
   }
-  const bytes = readFile(disk, from)
-  if (bytes === undefined) return false
-  replaceFile(to, bytes, disk)
-  return true
+  const fd = ifRegular(() => disk.openToRead(from))
+  if (fd === undefined) return false
+  using file = closing(disk, fd)
+  return yield* copyBytes(disk, file.fd, disk.size(file.fd), to)
+}
+
+/** Writes and syncs a copy of the first bytes of a file. False, and no copy, if the file has fewer. */
+export function* copyBytes(disk: Disk, file: number, bytes: number, to: string): DiskSteps<boolean> {
+  try {
+    yield* replaceFileBy(to, (put) => putBytes(disk, file, bytes, put), disk)
+    return true
+  } catch (error) {
+    if (error !== tooShort) throw error
+    return false
+  }
+}
+
+const tooShort = new Error('the file is shorter than it was')
+
+function* putBytes(disk: Disk, file: number, bytes: number, put: Parameters<Fill>[0]): DiskSteps {
+  for (let at = 0; at < bytes; at += pieceBytes) {
+    const piece = readFully(disk, file, at, Math.min(pieceBytes, bytes - at))
+    if (piece.length < Math.min(pieceBytes, bytes - at)) throw tooShort
+    yield* put(piece)
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
-import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { ensureDirectory } from '../../base/fs/disk.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import type { DiskQueue } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { AppendOptions } from '../store.ts'
 import type {
@@ -16,7 +17,7 @@ import type {
 import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
 import type { AppendPoint, LogName, LogPositions } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
-import type { BlobName, LogRecord } from '../log/record.ts'
+import type { LogRecord } from '../log/record.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
 import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
@@ -47,6 +48,8 @@ export const defaultLimits: SessionLimits = {
 /** A session that is being opened, and why. */
 export interface OpenContext {
   directory: SessionDirectory
+  /** Runs everything that the session does on its disk. */
+  queue: DiskQueue
   manifest: Manifest
   hold: SessionHold
   guard: WriteGuard
@@ -74,14 +77,32 @@ export class FilesystemSession implements HeldSession {
   readonly #opened: OpenedLogs
   readonly #policy: CommitPolicy
   readonly #journal: LogWriter
-  #audit: LogWriter | undefined
+  readonly #audit: LogWriter
   #manifest: Manifest
   #stage: 'open' | 'closed' | 'released' = 'open'
   /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is complete. */
   #finalEnds: LogPositions | undefined
-  #isManifestUpToDate = true
+  #isManifestUpToDate = true;
 
-  constructor(context: OpenContext, lock: SessionLock, opened: OpenedLogs) {
+  /** Opens the logs of a session whose lock was acquired. */
+  static *open(context: OpenContext, lock: SessionLock, opened: OpenedLogs): DiskSteps<FilesystemSession> {
+    const session = new FilesystemSession(context, lock, opened)
+    const journal = session.#journal
+    yield* journal.open()
+    // A writer that never audits anything must still be able to record there that the disk is full. A visitor
+    // after a crash begins a segment, to supersede lines that an earlier writer may still add.
+    if (opened.wasClosed && context.hold.kind === 'visitor') return session
+    try {
+      yield* session.#audit.open()
+    } catch (error) {
+      // The caller gets no session that it could close.
+      journal.abandon()
+      throw error
+    }
+    return session
+  }
+
+  private constructor(context: OpenContext, lock: SessionLock, opened: OpenedLogs) {
     this.#context = context
     this.#lock = lock
     this.#opened = opened
@@ -94,10 +115,8 @@ export class FilesystemSession implements HeldSession {
       assertOwned: () => lock.assertOwned(),
       explain: (error, doing) => sessionFileError(error, doing, context.directory.paths.root),
     }
-    this.#journal = this.#openWriter('journal')
-    // A writer that never audits anything must still be able to record there that the disk is full. A visitor
-    // after a crash begins a segment, to supersede lines that an earlier writer may still add.
-    if (!opened.wasClosed || context.hold.kind === 'writer') this.#openAudit()
+    this.#journal = this.#writerOf('journal')
+    this.#audit = this.#writerOf('audit')
   }
 
   get manifest(): Manifest {
@@ -114,17 +133,15 @@ export class FilesystemSession implements HeldSession {
     const noted = spool === undefined ? options : this.#rememberSpoolId(spool, options)
     if (log === 'audit') return this.#appendAudit(entry, noted)
     try {
-      return this.#journal.append(this.#encode(entry, this.#journal), noted)
+      return this.#journal.append(this.#encode(entry), noted)
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  /** Encodes all entries before it appends the first: a blob that cannot be written stops the others, too. */
   async appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
-    const writer = this.#journal
-    const bodies = entries.map((entry, i) => this.#encode(entry, writer, i < entries.length - 1))
-    return await Promise.all(bodies.map((body) => writer.append(body, options)))
+    const bodies = entries.map((entry, i) => this.#encode(entry, i < entries.length - 1))
+    return await this.#journal.appendAll(bodies, options)
   }
 
   /**
@@ -140,25 +157,30 @@ export class FilesystemSession implements HeldSession {
   }
 
   async #appendAudit(entry: LogEntry, { applied }: RecordOptions = {}): Promise<StoredReceipt> {
-    const writer = this.#ensureAuditWriter()
+    const writer = this.#audit
     let hash = ''
-    const appended = writer.append(this.#encode(entry, writer), {
+    const appended = writer.append(this.#encode(entry), {
       applied({ seq, at }) {
         hash = writer.position.sum
         applied?.({ seq, at, hash })
       },
     })
-    // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
+    // At once: the caller of an intent waits for it before it acts, so no further lines would gather. The
+    // queue has the line on disk before every journal record that is appended after it.
     writer.commit()
     const { seq, at } = await appended
     return { seq, at, hash }
   }
 
   async flush(): Promise<void> {
-    this.#journal.commit()
+    await this.#context.queue.run(this.#journal.flush())
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
+    await this.#run('write the manifest', this.#revise(revision))
+  }
+
+  *#revise(revision: Omit<Revision, 'rev' | 'at'>): DiskSteps {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     const next = revised(this.#manifest, clock.now(), revision)
@@ -168,30 +190,34 @@ export class FilesystemSession implements HeldSession {
     this.#lock.assertOwned()
     const { disk, paths } = directory
     this.#isManifestUpToDate = false
-    this.#withErrors('write the manifest', () => replaceFile(paths.manifest, formatManifest(next), disk))
+    yield* replaceFileSteps(paths.manifest, formatManifest(next), disk)
     this.#isManifestUpToDate = true
     this.#manifest = next
   }
 
   async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<number> {
+    this.#journal.commit()
+    return await this.#run('write a snapshot', this.#snapshot(state, payloadOf))
+  }
+
+  /** The state does not change meanwhile: only records that the queue has committed change it. */
+  *#snapshot(state: FoldedState, payloadOf: (ext: string) => string): DiskSteps<number> {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
-    this.#journal.commit()
     this.#lock.assertOwned()
     const checkedPayload = (ext: string): string => {
       const payload = payloadOf(ext)
       guard.check(Buffer.from(payload))
       return payload
     }
-    const { spooled } = this.#opened
-    this.#withErrors('write a snapshot', () =>
-      directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled),
-    )
+    const spooled = [...this.#opened.spooled]
+    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled)
     return this.lastSeq
   }
 
   async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
-    await drainSpoolFiles(this.#context.directory, this.#opened.spooled, append)
+    const { directory, queue } = this.#context
+    await drainSpoolFiles(directory, queue, this.#opened.spooled, append)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
@@ -217,24 +243,26 @@ export class FilesystemSession implements HeldSession {
   }
 
   async release(): Promise<void> {
-    if (this.#stage === 'released') return
-    this.#withErrors('close the session', () => {
-      try {
-        if (this.#stage === 'open') this.#closeLogs()
-      } finally {
-        // Even if closing has failed: then the next holder recovers the logs.
-        this.#lock.release(this.#finalEnds)
-        this.#stage = 'released'
-      }
-    })
+    await this.#run('close the session', this.#release())
   }
 
-  #closeLogs(): void {
+  *#release(): DiskSteps {
+    if (this.#stage === 'released') return
+    try {
+      if (this.#stage === 'open') yield* this.#closeLogs()
+    } finally {
+      // Even if closing has failed: then the next holder recovers the logs.
+      this.#lock.release(this.#finalEnds)
+      this.#stage = 'released'
+    }
+  }
+
+  *#closeLogs(): DiskSteps {
     this.#stage = 'closed'
     try {
-      this.#audit?.close()
+      yield* this.#audit.close()
     } finally {
-      this.#journal.close()
+      yield* this.#journal.close()
     }
     if (this.#isManifestUpToDate || this.#isAsFound()) this.#finalEnds = this.ends()
   }
@@ -252,32 +280,14 @@ export class FilesystemSession implements HeldSession {
   }
 
   ends(): LogPositions {
-    return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#opened.audit.from }
+    return { journal: this.#journal.position, audit: this.#audit.position }
   }
 
-  #ensureAuditWriter(): LogWriter {
-    this.#assertOpen()
-    if (this.#audit !== undefined) return this.#audit
-    const { disk, paths } = this.#context.directory
-    this.#withErrors('make the audit log', () => ensureDirectory(disk, paths.audit))
-    this.#audit = this.#withErrors('open the audit log', () => this.#openWriter('audit'))
-    return this.#audit
-  }
-
-  #openAudit(): void {
-    try {
-      this.#ensureAuditWriter()
-    } catch (error) {
-      // The caller gets no session that it could close.
-      this.#journal.abandon()
-      throw error
-    }
-  }
-
-  #openWriter(log: LogName): LogWriter {
-    const { directory, hold, clock, limits } = this.#context
+  #writerOf(log: LogName): LogWriter {
+    const { directory, queue, hold, clock, limits } = this.#context
     return new LogWriter({
       files: directory.logs[log],
+      queue,
       start: this.#opened[log],
       epoch: this.#lock.holdEpoch,
       clock,
@@ -291,19 +301,21 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  /** Checks the writer first: a session that is closed or fenced must not write a blob. */
-  #encode(entry: LogEntry, writer: LogWriter, isContinued = false): string {
-    writer.assertUsable()
-    return encodeEntry(entry, this.#putBlob, this.#context.limits.inlineBytes, isContinued)
+  /** The body of a line, or the steps that store the data of a large entry and return the body. */
+  #encode(entry: LogEntry, isContinued = false): string | DiskSteps<string> {
+    return entry.json.length > this.#context.limits.inlineBytes
+      ? this.#putBlob(entry, isContinued)
+      : encodeEntry(entry, undefined, isContinued)
   }
 
-  readonly #putBlob = (json: string): BlobName => {
+  *#putBlob(entry: LogEntry, isContinued: boolean): DiskSteps<string> {
     const { directory, guard } = this.#context
-    guard.check(Buffer.from(json))
-    return this.#withErrors('write a blob', () => directory.blobs.put(json))
+    guard.check(Buffer.from(entry.json))
+    return encodeEntry(entry, yield* directory.blobs.put(entry.json), isContinued)
   }
 
-  #withErrors<Result>(doing: string, act: () => Result): Result {
-    return withFileErrors(doing, this.#context.directory.paths.root, act)
+  #run<Result>(doing: string, steps: DiskSteps<Result>): Promise<Result> {
+    const { directory, queue } = this.#context
+    return withFileErrors(doing, directory.paths.root, () => queue.run(steps))
   }
 }

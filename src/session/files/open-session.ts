@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import { listIfExists } from '../../base/fs/disk.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
-import { cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
+import { type CutTail, cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
 import { type LogName, logNames, type LogPositions, logStart, type Position } from '../log/log-end.ts'
 import { endsAt, hasPosition } from '../log/read.ts'
-import type { Scanned } from '../log/scan.ts'
+import type { Leftover, Scanned } from '../log/scan.ts'
 import type { Manifest } from '../manifest.ts'
 import { damageFound, logDamaged } from '../session-errors.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
@@ -17,7 +18,7 @@ import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { acquireLock, type AcquiredLock, type SessionLock } from './session-lock.ts'
 import { listSpoolFiles, spoolIdsInLogs } from './spool.ts'
-import { verifySession } from './verify.ts'
+import { verifyInSteps } from './verify.ts'
 
 /** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
 export function acquireSession(
@@ -39,8 +40,8 @@ export function acquireSession(
 }
 
 /** Opens a session that was just created. */
-export const openNewSession = (context: OpenContext, lock: SessionLock): FilesystemSession =>
-  new FilesystemSession(context, lock, {
+export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSteps<FilesystemSession> =>
+  FilesystemSession.open(context, lock, {
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
     journal: { from: logStart('journal'), continues: false },
     audit: { from: logStart('audit'), continues: false },
@@ -53,32 +54,34 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): Filesys
  * nothing in its logs. `isRepairing`: the session is still noted as damaged because its repair is not
  * finished.
  */
-export function openAcquiredSession(
+export function* openAcquiredSession(
   context: OpenContext,
   { lock, standing, before }: AcquiredLock,
   isRepairing = false,
-): FilesystemSession {
+): DiskSteps<FilesystemSession> {
   const { directory, manifest, hold, limits } = context
   const { logs, snapshots, paths } = directory
-  if (!isRepairing) refuseNotedDamage(directory, manifest)
+  if (!isRepairing) yield* refuseNotedDamage(directory, manifest)
   // A visitor of a closed session needs no state: it appends where the logs end, unless a snapshot is due.
   const ends = hold.kind === 'visitor' ? before?.ends : undefined
   const isDue = (end: Position, snapshotSeq: number): boolean =>
     end.seq - snapshotSeq >= limits.visitedRecords
   if (ends !== undefined && !isDue(ends.journal, snapshots.newestSeq()) && isAsReleased(logs, ends))
-    return new FilesystemSession(context, lock, {
+    return yield* FilesystemSession.open(context, lock, {
       recovered: undefined,
-      journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
-      audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
+      journal: yield* chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
+      audit: yield* chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
       wasClosed: true,
       spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
     })
-  const recovered = recoverSession(directory, manifest, before?.ends)
-  refuseDamage(context, recovered)
+  const recovered = yield* recoverSession(directory, manifest, before?.ends)
+  yield* refuseDamage(context, recovered)
   const { journal, audit, state, snapshot } = recovered
-  const cut = logNames.flatMap((log) => cutTornTail(logs[log], recovered[log], paths.quarantine))
-  for (const log of logNames) syncAccepted(logs[log], recovered[log])
-  const superseded = logNames.flatMap((log) => removeSuperseded(logs[log], paths.quarantine))
+  const cut: CutTail[] = []
+  for (const log of logNames) cut.push(...(yield* cutTornTail(logs[log], recovered[log], paths.quarantine)))
+  for (const log of logNames) yield* syncAccepted(logs[log], recovered[log])
+  const superseded: Leftover[] = []
+  for (const log of logNames) superseded.push(...(yield* removeSuperseded(logs[log], paths.quarantine)))
   if (standing === 'dead') removeStaged(directory)
   const recovery: Recovery = {
     state,
@@ -93,10 +96,10 @@ export function openAcquiredSession(
     bytes: journal.bytes,
     snapshotDue: isDue(journal.end, snapshot?.seq ?? 0),
   }
-  return new FilesystemSession(context, lock, {
+  return yield* FilesystemSession.open(context, lock, {
     recovered: recovery,
-    journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
-    audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
+    journal: yield* chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
+    audit: yield* chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
     wasClosed: standing === 'released',
     spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
@@ -107,17 +110,17 @@ const isAsReleased = (logs: SessionDirectory['logs'], ends: LogPositions): boole
   logNames.every((log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]))
 
 /** Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. */
-function refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): void {
+function* refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): Generator<void> {
   if (!directory.isDamageNoted()) return
-  const damage = damageFound(manifest.session_id, verifySession(directory, { manifest }))
+  const damage = damageFound(manifest.session_id, yield* verifyInSteps(directory, { manifest }))
   // A session can be used without one of its blobs.
   if (damage !== undefined && damage.code !== 'BLOB_MISSING') throw damage
 }
 
-function refuseDamage({ directory, manifest, clock }: OpenContext, recovered: RecoveredSession): void {
+function* refuseDamage({ directory, manifest, clock }: OpenContext, recovered: RecoveredSession): DiskSteps {
   const error = damageInRecovery(manifest.session_id, recovered)
   if (error === undefined) return
-  directory.noteDamage(error.message, clock.now())
+  yield* directory.noteDamage(error.message, clock.now())
   throw error
 }
 

@@ -58,7 +58,8 @@ export class ReadableFiles implements ReadableSession {
   }
 
   async state(): Promise<FoldedState> {
-    return this.#withErrors(() => recoverSession(this.#directory, this.manifest).state)
+    const recovered = await this.#withErrors(() => runInTurns(recoverSession(this.#directory, this.manifest)))
+    return recovered.state
   }
 
   async verify(onBytes?: (done: number) => void): Promise<Health> {

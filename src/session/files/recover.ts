@@ -1,3 +1,4 @@
+import { giveWay } from '../../base/process/event-loop.ts'
 import { auditRecordOf } from '../audit-record.ts'
 import type { Blobs } from '../log/blobs.ts'
 import { type LogPositions, logStart, type Position } from '../log/log-end.ts'
@@ -10,7 +11,7 @@ import {
   type LogRecord,
   parseLogRecord,
 } from '../log/record.ts'
-import { scanLog, type Scanned } from '../log/scan.ts'
+import { type Scanned, scanSteps } from '../log/scan.ts'
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import { applyAuditRecord, applyJournalRecord, emptyState, type FoldedState, ownPrefix } from '../state.ts'
@@ -32,16 +33,16 @@ export interface RecoveredSession {
  * Loads the newest snapshot that fits the logs and replays the records after it; without a snapshot, all
  * records. Changes nothing. `released`: where the writer that released the lock says that the logs end.
  */
-export function recoverSession(
+export function* recoverSession(
   { logs, snapshots, blobs }: SessionDirectory,
   manifest: Manifest,
   released?: LogPositions,
-): RecoveredSession {
+): Generator<void, RecoveredSession> {
   const { snapshot, skipped } = fittingSnapshot(logs, snapshots.newestFirst())
   const state = snapshot?.state ?? emptyState()
   const revised = attestedBy(manifest)
   let checkpoint: AuditCheckpoint | undefined
-  const journal = scanLog(logs.journal, {
+  const journal = yield* scanSteps(logs.journal, {
     from: snapshot?.ends.journal ?? logStart('journal'),
     attestedSeq: Math.max(revised.seq, skipped?.journal.seq ?? 0, released?.journal.seq ?? 0),
     onRecord(line, header) {
@@ -49,7 +50,7 @@ export function recoverSession(
       if (hasTypePrefix(line, header, ownTypes)) foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
   })
-  const audit = scanLog(logs.audit, {
+  const audit = yield* scanSteps(logs.audit, {
     from: snapshot?.ends.audit ?? logStart('audit'),
     attestedSeq: Math.max(
       revised.audit?.count ?? 0,
@@ -92,8 +93,11 @@ export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs):
 /** The record with its data, which may be in a blob. Throws `BLOB_MISSING`. */
 export function withBlobData(record: LogRecord, blobs: Blobs): LogRecord {
   if (record.blob === undefined) return record
-  return { ...record, data: JSON.parse(blobs.get(record.blob)) as unknown }
+  return { ...record, data: JSON.parse(blobs.getNow(record.blob)) as unknown }
 }
+
+/** A reader looks at the time after this many records. */
+const recordsPerLook = 32
 
 /** Reads records of a session and their data. */
 export async function* readWithData(
@@ -101,8 +105,13 @@ export async function* readWithData(
   id: string,
   read: () => Iterable<LogRecord>,
 ): AsyncGenerator<LogRecord> {
+  let records = 0
   try {
-    for (const record of read()) yield withBlobData(record, blobs)
+    await giveWay()
+    for (const record of read()) {
+      yield withBlobData(record, blobs)
+      if (++records % recordsPerLook === 0) await giveWay()
+    }
   } catch (error) {
     throw sessionFileError(error, `read session ${id}`, root)
   }

@@ -2,6 +2,7 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { listIfExists } from '../../base/fs/disk.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { isSessionId } from '../../base/text/id.ts'
@@ -30,7 +31,7 @@ const isNameOf = (name: string, id: string): boolean =>
   name === id || (name.startsWith(`${id}-`) && /^[0-9A-HJKMNP-TV-Z]{26}$/.test(name.slice(id.length + 1)))
 
 /** Moves a session from the trash back to its place, and returns its id. */
-export function restoreRemovedSession(home: SessionsHome, name: string): string {
+export function* restoreRemovedSession(home: SessionsHome, name: string): DiskSteps<string> {
   const { disk, trash, sessions } = home
   const found = listRemovedSessions(home).find((each) => each.name === name)
   if (found === undefined)
@@ -38,7 +39,7 @@ export function restoreRemovedSession(home: SessionsHome, name: string): string 
       hint: '`stint sessions restore` lists what is there.',
     })
   const [from, to] = [join(trash, name), join(sessions, found.id)]
-  home.ensure()
+  yield* home.syncName()
   ensureHomeDirectory(trash)
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) throw sessionExists(found.id)
   try {
@@ -48,6 +49,6 @@ export function restoreRemovedSession(home: SessionsHome, name: string): string 
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw sessionExists(found.id)
     throw error
   }
-  for (const path of [to, from]) disk.syncDirectory(dirname(path))
+  for (const path of [to, from]) yield { call: 'syncDirectory', path: dirname(path) }
   return found.id
 }

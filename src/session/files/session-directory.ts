@@ -1,10 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
 import { assertOwnHomeDirectory, ensureHomeDirectory, withHomeErrors } from '../../base/fs/home.ts'
+import { threadPoolAt } from '../../base/fs/thread-pool.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { Blobs } from '../log/blobs.ts'
@@ -60,11 +62,10 @@ export class SessionDirectory {
   }
 
   /** Notes that damage was found, so that lists show it and writers verify the session first. */
-  noteDamage(what: string, now: number): void {
-    const { damaged } = this.paths
+  *noteDamage(what: string, now: number): DiskSteps {
+    const note = `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`
     try {
-      if (this.isDamageNoted()) return
-      replaceFile(damaged, `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`, this.disk)
+      if (!this.isDamageNoted()) yield* replaceFileSteps(this.paths.damaged, note, this.disk)
     } catch {
       // On a full or read-only disk the caller still reports the damage.
     }
@@ -99,6 +100,9 @@ export interface FoundSession {
   manifest: Manifest
 }
 
+/** Returns where the slow calls of the file system of a path run while it is slow. */
+export type OffLoopAt = (path: string) => OffLoop
+
 /** The sessions of one home. */
 export class SessionsHome {
   readonly path: string
@@ -106,23 +110,43 @@ export class SessionsHome {
   readonly trash: string
   readonly disk: Disk
   readonly clock: Clock
+  readonly #offLoopAt: OffLoopAt | undefined
   #isNameSynced = false
 
-  constructor(path: string, disk: Disk = nodeDisk, clock: Clock = systemClock) {
+  /** Tests pass a disk that fails or counts, which stays on the event loop unless `offLoopAt` is given. */
+  constructor(
+    path: string,
+    disk: Disk = nodeDisk,
+    clock: Clock = systemClock,
+    offLoopAt: OffLoopAt | undefined = disk === nodeDisk ? threadPoolAt : undefined,
+  ) {
     this.path = path
     this.sessions = sessionsDirectoryIn(path)
     this.trash = join(path, 'trash')
     this.disk = disk
     this.clock = clock
+    this.#offLoopAt = offLoopAt
   }
 
-  /** Makes the directory of all sessions, or checks the one that exists, and makes its name durable. */
+  /** Runs the operations on one session. The directory of all sessions must exist. */
+  newQueue(): DiskQueue {
+    return new DiskQueue(this.disk, this.#offLoopAt?.(this.sessions))
+  }
+
+  /** Makes the directory of all sessions, or checks the one that exists. */
   ensure(): void {
     for (const path of [this.path, this.sessions]) ensureHomeDirectory(path)
+  }
+
+  /** Makes the name of the directory of all sessions durable. */
+  *syncName(): DiskSteps {
     if (this.#isNameSynced) return
-    this.disk.syncDirectory(this.path)
-    // The parent of the home may belong to another user, and not be readable.
-    succeeds(() => this.disk.syncDirectory(dirname(this.path)))
+    yield { call: 'syncDirectory', path: this.path }
+    try {
+      yield { call: 'syncDirectory', path: dirname(this.path) }
+    } catch {
+      // The parent of the home may belong to another user, and not be readable.
+    }
     this.#isNameSynced = true
   }
 

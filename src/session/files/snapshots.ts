@@ -9,8 +9,10 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '../log/snapshot-codec.ts'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
+import type { BlobName } from '../log/record.ts'
 import type { FoldedState } from '../state.ts'
 import type { SessionPaths } from './session-directory.ts'
 
@@ -27,26 +29,27 @@ export class Snapshots {
   }
 
   /** Writes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for broken slots. */
-  write(
+  *write(
     ends: LogPositions,
     state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),
-    spooled: Iterable<string> = [],
-  ): void {
-    const text = encodeSnapshot({ ends, state, spooled: [...spooled] }, at, (ext) =>
-      this.#values.put(payloadOf(ext)),
-    )
+    spooled: readonly string[] = [],
+  ): DiskSteps {
+    const names = new Map<string, BlobName>()
+    for (const [ext, { broken }] of state.slots)
+      if (broken === undefined) names.set(ext, yield* this.#values.put(payloadOf(ext)))
+    const text = encodeSnapshot({ ends, state, spooled }, at, (ext) => names.get(ext) as BlobName)
     const { snapshots, root } = this.#paths
-    if (makeIfMissing(this.#disk, snapshots)) this.#disk.syncDirectory(root)
-    replaceFile(join(snapshots, `${ends.journal.seq}.json`), `${text}\n`, this.#disk)
+    if (makeIfMissing(this.#disk, snapshots)) yield { call: 'syncDirectory', path: root }
+    yield* replaceFileSteps(join(snapshots, `${ends.journal.seq}.json`), `${text}\n`, this.#disk)
     this.#prune()
   }
 
   /** Reads the snapshots from the newest on, and skips damaged ones. */
   *newestFirst(): Generator<Snapshot<Position>> {
     for (const stored of this.#stored()) {
-      const snapshot = restoreSnapshot(stored, (name) => this.#values.get(name))
+      const snapshot = restoreSnapshot(stored, (name) => this.#values.getNow(name))
       if (snapshot !== undefined) yield snapshot
     }
   }

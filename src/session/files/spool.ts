@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { publishFile } from '../../base/fs/atomic-file.ts'
+import { publishFileSteps } from '../../base/fs/atomic-file.ts'
+import type { DiskQueue } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
 import { ulidAfter } from '../../base/text/id.ts'
@@ -13,12 +15,12 @@ import { isSpoolEntry } from '../make-entry.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 
-/** Leaves entries for the next holder of a session, after those in the spool; on return they are on disk. */
-export function writeSpoolFile(directory: SessionDirectory, entries: readonly SpoolEntry[]): void {
+/** Leaves entries for the next holder of a session, after those in the spool. */
+export function* writeSpoolFile(directory: SessionDirectory, entries: readonly SpoolEntry[]): DiskSteps {
   const { disk, paths } = directory
-  ensureDirectory(disk, paths.spool)
+  yield* ensureDirectory(disk, paths.spool)
   const name = `${ulidAfter(listSpoolFiles(directory).at(-1))}.json`
-  publishFile(join(paths.spool, name), JSON.stringify(entries), disk)
+  yield* publishFileSteps(join(paths.spool, name), JSON.stringify(entries), disk)
 }
 
 /** The names of the spool files, oldest first. */
@@ -72,42 +74,49 @@ function readSpoolFile({ disk, paths }: SessionDirectory, name: string): Spooled
  */
 export async function drainSpoolFiles(
   directory: SessionDirectory,
+  queue: DiskQueue,
   spooled: Set<string>,
   append: (entry: SpooledEntry) => Promise<void>,
 ): Promise<void> {
   const { root } = directory.paths
-  const drained: string[] = []
-  const found: SpooledEntry[] = []
-  withFileErrors('read the spool', root, () => {
-    for (const name of listSpoolFiles(directory)) {
-      const entries = readSpoolFile(directory, name)
-      if (entries === undefined) {
-        quarantine(directory, name)
-        continue
-      }
-      found.push(...entries)
-      drained.push(name)
-    }
-  })
-  if (drained.length === 0) return
+  if (withFileErrors('look into the spool', root, () => listSpoolFiles(directory).length === 0)) return
+  const { drained, found } = await withFileErrors('read the spool', root, () => queue.run(readAll(directory)))
   // All at once, so that they share a sync.
   await Promise.all(found.filter(({ spool }) => !spooled.has(spool)).map(append))
-  withFileErrors('clear the spool', root, () => removeFiles(directory, drained))
+  await withFileErrors('clear the spool', root, () => queue.run(removeFiles(directory, drained)))
   for (const { spool } of found) spooled.delete(spool)
 }
 
+/** Reads all files of the spool, and moves the invalid ones out of it. */
+function* readAll(directory: SessionDirectory): DiskSteps<{ drained: string[]; found: SpooledEntry[] }> {
+  const drained: string[] = []
+  const found: SpooledEntry[] = []
+  for (const name of listSpoolFiles(directory)) {
+    const entries = readSpoolFile(directory, name)
+    yield
+    if (entries === undefined) {
+      yield* quarantine(directory, name)
+      continue
+    }
+    found.push(...entries)
+    drained.push(name)
+  }
+  return { drained, found }
+}
+
 /** Removes files and syncs: a crash must not bring back entries that were taken in long ago. */
-function removeFiles({ disk, paths: { spool } }: SessionDirectory, names: readonly string[]): void {
+function* removeFiles({ disk, paths: { spool } }: SessionDirectory, names: readonly string[]): DiskSteps {
   for (const name of names) ifExists(() => disk.unlink(join(spool, name)))
-  disk.syncDirectory(spool)
+  yield { call: 'syncDirectory', path: spool }
 }
 
 /** Moves an invalid file out of the spool, where every holder would read it again. */
-function quarantine({ disk, paths: { spool, quarantine: aside } }: SessionDirectory, name: string): void {
-  ensureDirectory(disk, aside)
+function* quarantine({ disk, paths }: SessionDirectory, name: string): DiskSteps {
+  const { spool, quarantine: aside } = paths
+  yield* ensureDirectory(disk, aside)
   ifExists(() => disk.rename(join(spool, name), join(aside, `spool-${name}`)))
-  disk.syncDirectory(aside)
-  disk.syncDirectory(spool)
+  yield { call: 'syncDirectory', path: aside }
+  yield { call: 'syncDirectory', path: spool }
 }
 
 /** The part that the name of a spool file and the ids of its entries share. */

@@ -1,7 +1,8 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
@@ -28,23 +29,18 @@ export class StagedSession implements Disposable {
   readonly directory: SessionDirectory
   #isPublished = false
 
-  constructor({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>, manifest?: Manifest) {
+  constructor({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>) {
     this.directory = new SessionDirectory(disk, join(sessions, `.new-${process.pid}-${ulid()}`))
     disk.makeDirectory(this.directory.paths.root)
-    try {
-      if (manifest !== undefined) this.writeManifest(manifest)
-    } catch (error) {
-      this[Symbol.dispose]()
-      throw error
-    }
   }
 
-  writeManifest(manifest: Manifest): void {
-    replaceFile(this.directory.paths.manifest, formatManifest(manifest), this.directory.disk)
+  *writeManifest(manifest: Manifest): DiskSteps {
+    const { disk, paths } = this.directory
+    yield* replaceFileSteps(paths.manifest, formatManifest(manifest), disk)
   }
 
   /** Publishes the session that the manifest names. `NAME_TAKEN`. `holdEpoch` is that of its lock. */
-  publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): SessionDirectory {
+  *publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): DiskSteps<SessionDirectory> {
     const { disk, paths } = this.directory
     const sessions = dirname(paths.root)
     const root = join(sessions, id)
@@ -59,7 +55,7 @@ export class StagedSession implements Disposable {
       throw sessionExists(basename(root), error)
     }
     try {
-      disk.syncDirectory(sessions)
+      yield { call: 'syncDirectory', path: sessions }
     } catch (error) {
       // The creator hears that there is no session, so take it back: a second attempt needs the name.
       disk.rename(root, paths.root)

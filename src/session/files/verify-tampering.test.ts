@@ -7,7 +7,8 @@ import { Simulation } from '../../../test/support/crash-simulation.ts'
 import { id } from '../../../test/support/crash-workloads.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
-import { readFile, writeFully } from '../../base/fs/disk.ts'
+import { readFile } from '../../base/fs/disk.ts'
+import { runNow, writeSteps } from '../../base/fs/disk-steps.ts'
 import { verifySession } from './verify.ts'
 import type { Health } from '../store.ts'
 
@@ -45,7 +46,7 @@ function verifyWith(disk: CrashDisk, path: string, content: Buffer): Health {
 function put(disk: CrashDisk, path: string, content: Buffer): void {
   const file = disk.open(path)
   disk.truncate(file, 0)
-  writeFully(disk, file, content, 0)
+  runNow(disk, writeSteps(file, content, 0))
   disk.sync(file)
   disk.close(file)
 }

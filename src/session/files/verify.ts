@@ -96,7 +96,7 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
 
 function isStored(blobs: Blobs, blob: BlobName): boolean {
   try {
-    blobs.get(blob)
+    blobs.getNow(blob)
     return true
   } catch (error) {
     if (errorCode(error) === 'BLOB_MISSING') return false

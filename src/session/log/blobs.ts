@@ -1,15 +1,23 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { type Disk, ensureDirectory, listIfExists, readFileSteps } from '../../base/fs/disk.ts'
+import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { BlobName } from './record.ts'
 
 /** Names content by its hash. */
-export const nameBlob = (content: Buffer): BlobName => ({
-  sha256: createHash('sha256').update(content).digest('hex'),
-  bytes: content.length,
-})
+export const nameBlob = (content: Buffer): BlobName => runToEnd(nameInSteps(content))
+
+function* nameInSteps(content: Buffer): Generator<void, BlobName> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < content.length; at += pieceBytes) {
+    if (at > 0) yield
+    hash.update(content.subarray(at, at + pieceBytes))
+  }
+  return { sha256: hash.digest('hex'), bytes: content.length }
+}
 
 export const blobMissing = ({ sha256 }: BlobName): StintError =>
   new StintError('BLOB_MISSING', `blob ${String(sha256).slice(0, 64)} is missing or changed`)
@@ -29,25 +37,30 @@ export class Blobs {
     this.#suffix = suffix
   }
 
-  /** Stores content. On return it is on disk, and a record may name it. */
-  put(content: string): BlobName {
+  /** Stores content. At the end of the steps it is on disk, and a record may name it. */
+  *put(content: string): DiskSteps<BlobName> {
     const bytes = Buffer.from(content)
-    const name = nameBlob(bytes)
+    const name = yield* nameInSteps(bytes)
     if (this.#known.has(name.sha256)) return name
-    if (!this.#ensured) ensureDirectory(this.#disk, this.#directory)
+    if (!this.#ensured) yield* ensureDirectory(this.#disk, this.#directory)
     this.#ensured = true
-    if (this.#read(name) === undefined) replaceFile(this.#path(name), bytes, this.#disk)
+    if ((yield* this.#read(name)) === undefined) yield* replaceFileSteps(this.#path(name), bytes, this.#disk)
     // Another process may have written the file and not yet synced its name.
-    else this.#disk.syncDirectory(this.#directory)
+    else yield { call: 'syncDirectory', path: this.#directory }
     this.#known.add(name.sha256)
     return name
   }
 
   /** Reads content. `BLOB_MISSING` if the file is missing or does not match its name. */
-  get(name: BlobName): string {
-    const bytes = this.#read(name)
+  *get(name: BlobName): Generator<void, string> {
+    const bytes = yield* this.#read(name)
     if (bytes !== undefined) return bytes.toString()
     throw blobMissing(name)
+  }
+
+  /** Reads content like `get`, in one piece. */
+  getNow(name: BlobName): string {
+    return runToEnd(this.get(name))
   }
 
   /** Removes all blobs but these. */
@@ -65,10 +78,10 @@ export class Blobs {
     return /^[0-9a-f]{64}$/.test(name.sha256) ? this.#path(name) : undefined
   }
 
-  #read(name: BlobName): Buffer | undefined {
+  *#read(name: BlobName): Generator<void, Buffer | undefined> {
     const path = this.pathOf(name)
-    const bytes = path === undefined ? undefined : readFile(this.#disk, path)
-    return bytes !== undefined && nameBlob(bytes).sha256 === name.sha256 ? bytes : undefined
+    const bytes = path === undefined ? undefined : yield* readFileSteps(this.#disk, path)
+    return bytes !== undefined && (yield* nameInSteps(bytes)).sha256 === name.sha256 ? bytes : undefined
   }
 
   #path({ sha256 }: BlobName): string {

@@ -78,17 +78,16 @@ export function encodeLine(
 export const maxInlineBytes = 256 << 10
 
 /**
- * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` is given to
- * `putBlob` first: until the blob is stored, no line may name it. `isContinued`: the next line of the journal
- * belongs to the same append, so this one does not count without it.
+ * Encodes the part of a line that does not depend on when it is written. With a blob, the line names that
+ * instead of the data: until the blob is stored, no such line may be written. `isContinued`: the next line of
+ * the journal belongs to the same append, so this one does not count without it.
  */
 export function encodeEntry(
   { type, json, slot, spool, masked }: LogEntry,
-  putBlob: (json: string) => BlobName,
-  inlineBytes = maxInlineBytes,
+  blob?: BlobName,
   isContinued = false,
 ): string {
-  let body = json.length > inlineBytes ? encodeBlobBody(type, putBlob(json)) : encodeBody(type, json)
+  let body = blob === undefined ? encodeBody(type, json) : encodeBlobBody(type, blob)
   if (slot !== undefined) body += encodeField('slot', slot)
   if (spool !== undefined) body += encodeField('spool', spool)
   if (masked) body += encodeField('masked', true)

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { closing, type Disk, ensureDirectory, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import {
+  closing,
+  type Disk,
+  ensureDirectory,
+  listIfExists,
+  readFileSteps,
+  readSteps,
+} from '../../base/fs/disk.ts'
+import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
 import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
@@ -12,16 +20,18 @@ export interface CutTail extends Leftover {
 }
 
 /** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the lock may do so. */
-export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
+export function* cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): DiskSteps<CutTail[]> {
   const { disk, directory, log } = files
-  return scanned.torn.map((leftover) => {
+  const cut: CutTail[] = []
+  for (const leftover of scanned.torn) {
     using file = closing(disk, disk.open(join(directory, leftover.segment)))
-    const bytes = readFully(disk, file.fd, leftover.offset, leftover.bytes)
-    const kept = keepBytes(disk, quarantine, leftover, bytes)
+    const bytes = yield* readSteps(disk, file.fd, leftover.offset, leftover.bytes)
+    const kept = yield* keepBytes(disk, quarantine, leftover, bytes)
     disk.truncate(file.fd, leftover.offset)
-    disk.sync(file.fd)
-    return { ...leftover, log, kept }
-  })
+    yield { call: 'sync', file: file.fd }
+    cut.push({ ...leftover, log, kept })
+  }
+  return cut
 }
 
 /**
@@ -29,7 +39,7 @@ export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: strin
  * that had lost its lock: they are copied to `quarantine`, and returned. Such a writer may still have its
  * file open; what it writes from now on was never acknowledged, and goes with the file.
  */
-export function removeSuperseded(files: LogFiles, quarantine: string): Leftover[] {
+export function* removeSuperseded(files: LogFiles, quarantine: string): DiskSteps<Leftover[]> {
   const { disk, directory, log } = files
   const names = listIfExists(disk, directory)
   const effective = effectiveSegments(log, names)
@@ -39,46 +49,55 @@ export function removeSuperseded(files: LogFiles, quarantine: string): Leftover[
   const ignored: Leftover[] = []
   for (const { name, firstSeq } of superseded) {
     const copy = effective.find((each) => each.firstSeq === firstSeq)
-    const bytes = readFile(disk, join(directory, name))
+    const bytes = yield* readFileSteps(disk, join(directory, name))
     // Not a regular file: stint did not make it.
     if (bytes === undefined) continue
-    const offset = copy === undefined ? 0 : equalLines(bytes, readFile(disk, join(directory, copy.name)))
+    const other = copy && (yield* readFileSteps(disk, join(directory, copy.name)))
+    const offset = yield* equalLines(bytes, other)
     let end = bytes.length
     // A writer fills its file ahead with newlines.
     while (end > offset && bytes[end - 1] === newline) end -= 1
     if (end > offset) {
       const leftover = { segment: name, offset, bytes: end - offset }
-      keepBytes(disk, quarantine, leftover, bytes.subarray(offset, end))
+      yield* keepBytes(disk, quarantine, leftover, bytes.subarray(offset, end))
       ignored.push(leftover)
     }
     disk.unlink(join(directory, name))
   }
-  if (superseded.length > 0) disk.syncDirectory(directory)
+  if (superseded.length > 0) yield { call: 'syncDirectory', path: directory }
   return ignored
 }
 
 const newline = 0x0a
 
 /** The length of the lines at their beginning that two files have in common. */
-function equalLines(one: Buffer, other: Buffer | undefined): number {
+function* equalLines(one: Buffer, other: Buffer | undefined): Generator<void, number> {
   let [at, end] = [0, 0]
-  for (; at < one.length && one[at] === other?.[at]; at++) if (one[at] === newline) end = at + 1
+  for (; at < one.length && one[at] === other?.[at]; at++) {
+    if (one[at] === newline) end = at + 1
+    if (at % pieceBytes === pieceBytes - 1) yield
+  }
   return end
 }
 
-function keepBytes(disk: Disk, quarantine: string, { segment, offset }: Leftover, bytes: Buffer): string {
-  ensureDirectory(disk, quarantine)
+function* keepBytes(
+  disk: Disk,
+  quarantine: string,
+  { segment, offset }: Leftover,
+  bytes: Buffer,
+): DiskSteps<string> {
+  yield* ensureDirectory(disk, quarantine)
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
   const kept = join(quarantine, `${segment}-${offset}-${hash}`)
-  replaceFile(kept, bytes, disk)
+  yield* replaceFileSteps(kept, bytes, disk)
   return kept
 }
 
 /** Syncs the records that a scan has accepted: when their writer died, they may have been in memory only. */
-export function syncAccepted(files: LogFiles, { end }: Scanned): void {
+export function* syncAccepted(files: LogFiles, { end }: Scanned): DiskSteps {
   const { disk, directory } = files
   if (end.seq === 0) return
   using file = closing(disk, disk.open(join(directory, end.segment)))
-  disk.sync(file.fd)
-  disk.syncDirectory(directory)
+  yield { call: 'sync', file: file.fd }
+  yield { call: 'syncDirectory', path: directory }
 }

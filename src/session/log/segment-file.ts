@@ -1,5 +1,6 @@
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { type Disk, writeFully } from '../../base/fs/disk.ts'
+import type { Disk } from '../../base/fs/disk.ts'
+import { type DiskSteps, writeSteps } from '../../base/fs/disk-steps.ts'
 
 /** The sizes of a log's segment files, in bytes. */
 export interface SegmentSizes {
@@ -51,10 +52,10 @@ export class SegmentFile {
   }
 
   /** Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. */
-  write(bytes: Buffer): void {
-    writeFully(this.#disk, this.#file, bytes, this.#end)
-    this.#fill(this.#end + bytes.length, bytes.length < largeGroupBytes ? this.#sizes.growBytes : 0)
-    this.#disk.sync(this.#file)
+  *write(bytes: Buffer): DiskSteps {
+    yield* writeSteps(this.#file, bytes, this.#end)
+    yield* this.#fill(this.#end + bytes.length, bytes.length < largeGroupBytes ? this.#sizes.growBytes : 0)
+    yield { call: 'sync', file: this.#file }
   }
 
   accept(bytes: Buffer): void {
@@ -62,15 +63,15 @@ export class SegmentFile {
   }
 
   /** Allocates the spare space now: on a full disk it would be too late. */
-  keepSpare(): void {
-    this.#fill(this.#end, 0)
+  *keepSpare(): DiskSteps {
+    yield* this.#fill(this.#end, 0)
   }
 
   /** Cuts the file behind its last acknowledged record, syncs and closes it. */
-  truncateAndClose(): void {
+  *truncateAndClose(): DiskSteps {
     try {
       this.#disk.truncate(this.#file, this.#end)
-      this.#disk.sync(this.#file)
+      yield { call: 'sync', file: this.#file }
     } finally {
       this.close()
     }
@@ -82,7 +83,7 @@ export class SegmentFile {
   }
 
   /** Extends the file by at least `growBytes` and the spare, if less than the spare is left behind `end`. */
-  #fill(end: number, growBytes: number): void {
+  *#fill(end: number, growBytes: number): DiskSteps {
     const { spareBytes } = this.#sizes
     if (end + spareBytes <= this.#allocated) return
     const from = Math.max(end, this.#allocated)
@@ -91,7 +92,7 @@ export class SegmentFile {
     this.#allocated = from
     if (more === 0) return
     try {
-      writeFully(this.#disk, this.#file, filling.subarray(0, more), from)
+      yield* writeSteps(this.#file, filling.subarray(0, more), from)
       this.#allocated = from + more
     } catch (error) {
       // On a full disk the last records do without filling: the records themselves are already written.

@@ -30,7 +30,7 @@ export const keptSnapshots = 3
  * it is not called for a broken slot.
  */
 export function encodeSnapshot(
-  { ends, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: string[] },
+  { ends, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: readonly string[] },
   at: number,
   putValue: (ext: string) => BlobName,
 ): string {

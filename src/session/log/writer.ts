@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { ensureDirectory } from '../../base/fs/disk.ts'
+import type { DiskQueue } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { RecordOptions } from '../driver.ts'
 import { sessionClosed } from '../session-errors.ts'
@@ -26,6 +29,8 @@ export interface CommitPolicy {
 
 export interface LogWriterOptions {
   files: LogFiles
+  /** Runs everything that the session does on its disk, one operation at a time. */
+  queue: DiskQueue
   start: AppendPoint
   /** The epoch of the hold, which each record carries. */
   epoch: number
@@ -35,15 +40,24 @@ export interface LogWriterOptions {
 }
 
 interface GatheredRecord {
-  body: string
+  /** The body of its line, or the steps that store its data and return the body. */
+  body: string | DiskSteps<string>
   /** Its `seq` is 0 until the record is encoded, with its group. */
   receipt: Receipt
   applied: RecordOptions['applied']
+  /** Rejects this record alone, if its data cannot be stored. */
+  reject?: (error: unknown) => void
+  /** The records of its append, this one included, if that has several. */
+  together?: readonly GatheredRecord[]
 }
 
 /** Records that are written and synced together. They settle together, through one promise. */
 class Group {
-  readonly records: GatheredRecord[] = []
+  records: GatheredRecord[] = []
+  /** About how many bytes their lines have. */
+  size = 0
+  /** Must the data of a record be stored before the lines are written? */
+  storesData = false
   readonly written: Promise<void>
   resolve!: () => void
   reject!: (error: unknown) => void
@@ -56,9 +70,14 @@ class Group {
   }
 }
 
+/** Encoding a larger group would keep the event loop for milliseconds. */
+const maxGroupRecords = 2048
+const maxGroupBytes = 1 << 20
+
 /**
  * Appends records so that each is on disk when its promise resolves. The records that gather during a turn of
- * the event loop are one group, with one write and one sync.
+ * the event loop, or while another operation of the session is under way, are one group, with one write and
+ * one sync. The queue of the session has one group under way at a time.
  *
  * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
  * acknowledged record, and the next record begins a new segment. So does a lock that cannot be read after the
@@ -68,20 +87,29 @@ export class LogWriter {
   readonly #options: LogWriterOptions
   readonly #lines = new LineBuffer()
   readonly #lazy = new LazyCommit(() => this.commit())
-  #gathering: Group | undefined
-  #scheduled = false
+  #gathering: Group[] = []
+  #isScheduled = false
+  #isQueued = false
+  #isOpen = false
   #position: Position
   #segment: SegmentFile | undefined
   #checkpoint = ''
   #broken: unknown
 
   constructor(options: LogWriterOptions) {
-    const { from, continues } = options.start
     this.#options = options
-    this.#position = from
-    const segment = continues ? this.#continue(from) : this.#begin(from.seq + 1)
-    orClose(segment, () => segment.keepSpare())
+    this.#position = options.start.from
+  }
+
+  /** Opens the segment for the next record. A writer that was not opened does it for its first record. */
+  *open(): DiskSteps {
+    const { files, start } = this.#options
+    const { from, continues } = start
+    if (files.log === 'audit') yield* ensureDirectory(files.disk, files.directory)
+    const segment = continues ? this.#continue(from) : yield* this.#begin(from.seq + 1)
+    yield* orClose(segment, segment.keepSpare())
     this.#segment = segment
+    this.#isOpen = true
   }
 
   /** Throws if the writer is closed, or can write nothing more. */
@@ -95,44 +123,77 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
-  append(body: string, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
+  append(
+    body: string | DiskSteps<string>,
+    { durable = true, applied }: RecordOptions = {},
+  ): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     // Before a group is made: the clock may be a program's own, and throw.
     const receipt = { seq: 0, at: this.#options.clock.now() }
-    const group = (this.#gathering ??= new Group())
-    group.records.push({ body, receipt, applied })
+    const group = this.#groupWithRoom()
+    const record: GatheredRecord = { body, receipt, applied }
+    group.records.push(record)
     if (durable) this.#commitSoon()
     else this.#lazy.schedule()
+    if (typeof body !== 'string') {
+      group.storesData = true
+      return new Promise((resolve, reject) => {
+        record.reject = reject
+        group.written.then(() => resolve(receipt), reject)
+      })
+    }
+    group.size += body.length
     return group.written.then(() => receipt)
   }
 
-  /** Writes and syncs the gathered records now. */
+  /** Appends records that count only together. They are in one group, and all are on disk or none. */
+  appendAll(
+    bodies: readonly (string | DiskSteps<string>)[],
+    { durable = true }: RecordOptions = {},
+  ): Promise<Receipt[]> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    const at = this.#options.clock.now()
+    const group = this.#groupWithRoom()
+    return new Promise((resolve, reject) => {
+      const together: GatheredRecord[] = bodies.map((body) => {
+        if (typeof body === 'string') group.size += body.length
+        else group.storesData = true
+        return { body, receipt: { seq: 0, at }, applied: undefined, reject }
+      })
+      for (const record of together) group.records.push(Object.assign(record, { together }))
+      group.written.then(() => resolve(together.map(({ receipt }) => receipt)), reject)
+      if (durable) this.#commitSoon()
+      else this.#lazy.schedule()
+    })
+  }
+
+  #groupWithRoom(): Group {
+    const last = this.#gathering.at(-1)
+    if (last !== undefined && last.records.length < maxGroupRecords && last.size < maxGroupBytes) return last
+    const group = new Group()
+    this.#gathering.push(group)
+    return group
+  }
+
+  /** Has the gathered records written and synced when the operations that the session has begun are done. */
   commit(): void {
     this.#lazy.cancel()
-    this.#scheduled = false
-    const group = this.#gathering
-    if (group === undefined) return
-    this.#gathering = undefined
-    try {
-      this.assertUsable()
-      this.#write(group.records)
-    } catch (error) {
-      group.reject(this.#options.policy.explain(error, `write to the ${this.#options.files.log}`))
-      return
-    }
-    // The records are on disk, so their appends resolve even if a callback has a bug and throws.
-    try {
-      for (const { receipt, applied } of group.records) applied?.(receipt)
-    } finally {
-      group.resolve()
-    }
+    this.#isScheduled = false
+    if (this.#isQueued || this.#gathering.length === 0) return
+    this.#isQueued = true
+    this.#options.queue.start(this.#commitOnce())
+  }
+
+  /** Commits all records gathered so far. */
+  *flush(): DiskSteps {
+    while (yield* this.#commitGathered());
   }
 
   /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
-  close(): Position {
-    this.commit()
+  *close(): DiskSteps<Position> {
+    yield* this.flush()
     this.#broken ??= sessionClosed()
-    this.#closeSegment()
+    yield* this.#closeSegment()
     return this.#position
   }
 
@@ -143,31 +204,93 @@ export class LogWriter {
   }
 
   #commitSoon(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => this.commit())
   }
 
-  #write(records: readonly GatheredRecord[]): void {
+  /** Begins when no other operation of the session is under way. */
+  *#commitOnce(): DiskSteps {
+    this.#isQueued = false
+    if (yield* this.#commitGathered()) this.#commitSoon()
+  }
+
+  /**
+   * Commits the records gathered until now. Returns whether some must wait for another commit, because the
+   * data of a record before them could not be stored: its caller hears of it before they are on disk.
+   */
+  *#commitGathered(): DiskSteps<boolean> {
+    this.#lazy.cancel()
+    const groups = this.#gathering
+    this.#gathering = []
+    let bug: unknown
+    for (const [i, group] of groups.entries()) {
+      try {
+        this.assertUsable()
+        if (group.storesData && !(yield* this.#storeData(group))) {
+          this.#gathering = [...groups.slice(i), ...this.#gathering]
+          return true
+        }
+        yield* this.#write(group.records)
+      } catch (error) {
+        group.reject(this.#explain(error))
+        continue
+      }
+      // The records are on disk, so their appends resolve even if a callback has a bug and throws.
+      try {
+        for (const { receipt, applied } of group.records) applied?.(receipt)
+      } catch (error) {
+        bug ??= error
+      }
+      group.resolve()
+    }
+    if (bug !== undefined) throw bug
+    return false
+  }
+
+  #explain(error: unknown): unknown {
+    const { policy, files } = this.#options
+    return policy.explain(error, `write to the ${files.log}`)
+  }
+
+  *#write(records: readonly GatheredRecord[]): DiskSteps {
     const { files, policy, sizes } = this.#options
+    if (records.length === 0) return
+    if (!this.#isOpen) yield* this.open()
     const checkpoint = policy.checkpoint(files.log)
     const firstSeq = this.#position.seq + 1
     const sum = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
     const { bytes } = this.#lines
     policy.check(bytes)
-    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) this.#closeSegment()
-    const segment = (this.#segment ??= this.#begin(firstSeq))
+    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) yield* this.#closeSegment()
+    const segment = (this.#segment ??= yield* this.#begin(firstSeq))
     try {
-      segment.write(bytes)
+      yield* segment.write(bytes)
       // If this process was suspended, another writer may have taken the session over. Re-check the lock
       // before acknowledging: a record in a superseded segment is never read.
       policy.assertOwned()
     } catch (error) {
-      throw this.#poison(segment, error)
+      throw yield* this.#poison(segment, error)
     }
     segment.accept(bytes)
     this.#checkpoint = checkpoint
     this.#position = { seq: firstSeq + records.length - 1, sum, segment: segment.name, offset: segment.end }
+  }
+
+  /** Stores the data of large records, before the lines that name it are written. False if that failed. */
+  *#storeData(group: Group): DiskSteps<boolean> {
+    const failed = new Set<GatheredRecord>()
+    for (const record of group.records) {
+      if (typeof record.body === 'string' || failed.has(record)) continue
+      try {
+        record.body = yield* record.body
+      } catch (error) {
+        for (const each of record.together ?? [record]) failed.add(each)
+        record.reject?.(this.#explain(error))
+      }
+    }
+    group.records = group.records.filter((record) => !failed.has(record))
+    return failed.size === 0
   }
 
   /** Numbers the records, encodes their lines, and returns the sum of the last. */
@@ -180,7 +303,8 @@ export class LogWriter {
     records.forEach(({ body, receipt }, i) => {
       receipt.seq = firstSeq + i
       const { seq, at } = receipt
-      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? body + checkpoint : body, sum))
+      const text = body as string
+      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? text + checkpoint : text, sum))
       // In a log without a chain, only the sum of the last line is needed.
       if (codec.follows !== undefined) sum = codec.sumOf(lines.last)
     })
@@ -194,10 +318,9 @@ export class LogWriter {
     return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file) })
   }
 
-  #begin(firstSeq: number): SegmentFile {
-    const { disk, directory } = this.#options.files
+  *#begin(firstSeq: number): DiskSteps<SegmentFile> {
     const segment = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
-    orClose(segment, () => disk.syncDirectory(directory))
+    yield* orClose(segment, syncNames(this.#options.files.directory))
     return segment
   }
 
@@ -231,15 +354,19 @@ export class LogWriter {
     }
     // Left by a poisoned segment or by an opening that failed: nothing in it was acknowledged.
     const file = disk.open(path)
-    const segment = new SegmentFile(disk, name, file, sizes)
-    orClose(segment, () => disk.truncate(file, 0))
-    return segment
+    try {
+      disk.truncate(file, 0)
+    } catch (error) {
+      disk.close(file)
+      throw error
+    }
+    return new SegmentFile(disk, name, file, sizes)
   }
 
-  #closeSegment(): void {
+  *#closeSegment(): DiskSteps {
     const segment = this.#segment
     this.#segment = undefined
-    segment?.truncateAndClose()
+    if (segment !== undefined) yield* segment.truncateAndClose()
   }
 
   /**
@@ -247,14 +374,14 @@ export class LogWriter {
    * the error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the
    * next holder may have read the group, or will read it.
    */
-  #poison(segment: SegmentFile, error: unknown): unknown {
+  *#poison(segment: SegmentFile, error: unknown): DiskSteps<unknown> {
     this.#segment = undefined
     if (errorCode(error) === 'FENCED') {
       segment.close()
       return (this.#broken = error)
     }
     try {
-      segment.truncateAndClose()
+      yield* segment.truncateAndClose()
       return error
     } catch (cause) {
       const { log } = this.#options.files
@@ -265,13 +392,17 @@ export class LogWriter {
 }
 
 /** Acts on a segment that was just opened, and closes it if that fails: no other code knows of it. */
-function orClose(segment: SegmentFile, act: () => void): void {
+function* orClose(segment: SegmentFile, act: DiskSteps): DiskSteps {
   try {
-    act()
+    yield* act
   } catch (error) {
     segment.close()
     throw error
   }
+}
+
+function* syncNames(directory: string): DiskSteps {
+  yield { call: 'syncDirectory', path: directory }
 }
 
 /** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */

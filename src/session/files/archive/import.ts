@@ -1,6 +1,8 @@
 import { succeeds } from '../../../base/errors/if-possible.ts'
 import { errorCode, errorMessage } from '../../../base/errors/stint-error.ts'
+import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
+import { runInTurns } from '../../../base/process/run-generator.ts'
 import { isOptional, isRecord, isString } from '../../../base/text/fields.ts'
 import { newSessionId } from '../../../base/text/id.ts'
 import { checkSecretRef } from '../../../secrets/index.ts'
@@ -14,7 +16,7 @@ import { importedManifest } from '../../transfer.ts'
 import { type RecoveredSession, recoverSession, withBlobData } from '../recover.ts'
 import { filesystemId, type SessionDirectory, type SessionsHome } from '../session-directory.ts'
 import { StagedSession } from '../staged-session.ts'
-import { verifySession } from '../verify.ts'
+import { verifyInSteps } from '../verify.ts'
 import { largestNumber } from './archive.ts'
 import { invalidArchive } from './tar.ts'
 import { unpackArchive, type Unpacked } from './unpack.ts'
@@ -39,22 +41,25 @@ export async function importSession(
   if (id !== undefined) checkSessionId(id)
   const now = home.clock.now()
   home.ensure()
+  const queue = home.newQueue()
+  await queue.run(home.syncName())
   using staged = new StagedSession(home)
-  const unpacked = await unpackArchive(chunks, staged.directory)
+  const unpacked = await unpackArchive(chunks, staged.directory, queue)
   const manifest = checkManifest(unpacked)
-  const recovered = checkLogs(staged.directory, manifest, unpacked)
+  const recovered = await runInTurns(checkLogs(staged.directory, manifest, unpacked))
   const { journal, audit, state } = recovered
   const ends = { journal: journal.end, audit: audit.end }
-  const publishAs = (session_id: string): Imported => {
+  const publishAs = async (session_id: string): Promise<Imported> => {
     const identity = { id: session_id, store: filesystemId, now }
-    publish(staged, importedManifest({ manifest, ends, turns: state.turns }, identity), recovered, now)
+    const imported = importedManifest({ manifest, ends, turns: state.turns }, identity)
+    await queue.run(publish(staged, imported, recovered, now))
     return { session_id, from: unpacked.id, records: journal.end.seq, audit_lines: audit.end.seq }
   }
   try {
-    return publishAs(id ?? unpacked.id)
+    return await publishAs(id ?? unpacked.id)
   } catch (error) {
     if (errorCode(error) !== 'NAME_TAKEN' || id !== undefined) throw error
-    return publishAs(newSessionId())
+    return await publishAs(newSessionId())
   }
 }
 
@@ -70,22 +75,31 @@ function checkManifest({ id, manifest: text }: Unpacked): Manifest {
   return manifest
 }
 
-function checkLogs(directory: SessionDirectory, manifest: Manifest, { id }: Unpacked): RecoveredSession {
-  checkRecords(directory)
-  const health = verifySession(directory, { manifest })
+function* checkLogs(
+  directory: SessionDirectory,
+  manifest: Manifest,
+  { id }: Unpacked,
+): Generator<void, RecoveredSession> {
+  yield* checkRecords(directory)
+  const health = yield* verifyInSteps(directory, { manifest })
   const damage = damageFound(id, health)
   if (damage !== undefined) throw invalidArchive(damage.message)
   if (!health.ok) throw invalidArchive([...health.journal.findings, ...health.audit.findings].join('; '))
-  return recoverSession(directory, manifest)
+  return yield* recoverSession(directory, manifest)
 }
 
 /** Checks the contents of the records: an archive may have right checksums and invalid records. */
-function checkRecords({ logs, blobs }: SessionDirectory): void {
+function* checkRecords({ logs, blobs }: SessionDirectory): Generator<void> {
   for (const log of logNames)
-    for (const { line, header } of readLines(logs[log], { attested: Number.POSITIVE_INFINITY }))
+    for (const { line, header } of readLines(logs[log], { attested: Number.POSITIVE_INFINITY })) {
+      if (header.seq % checkedRecords === 0) yield
       if (header.epoch > largestNumber || !isReadable(log, line.bytes, header, blobs))
         throw invalidArchive(`record ${header.seq} of its ${log} is invalid`)
+    }
 }
+
+/** The event loop may run after so many records. */
+const checkedRecords = 500
 
 /** Can every command read this record and its data? */
 function isReadable(log: LogName, bytes: Buffer, header: RecordHeader, blobs: Blobs): boolean {
@@ -135,16 +149,17 @@ function isWritable(value: unknown): boolean {
   return succeeds(() => JSON.stringify(nested))
 }
 
-function publish(
+function* publish(
   staged: StagedSession,
   manifest: Manifest,
   { journal, audit, state }: RecoveredSession,
   now: number,
-): void {
+): DiskSteps {
   const { disk, paths, snapshots } = staged.directory
   // With a snapshot, the first resume need not replay the logs.
-  if (journal.end.seq > 0) snapshots.write({ journal: journal.end, audit: audit.end }, state, now)
-  staged.writeManifest(manifest)
-  for (const path of [paths.audit, paths.blobs]) ifExists(() => disk.syncDirectory(path))
-  staged.publish(manifest)
+  if (journal.end.seq > 0) yield* snapshots.write({ journal: journal.end, audit: audit.end }, state, now)
+  yield* staged.writeManifest(manifest)
+  for (const path of [paths.audit, paths.blobs])
+    if (ifExists(() => disk.list(path)) !== undefined) yield { call: 'syncDirectory', path }
+  yield* staged.publish(manifest)
 }

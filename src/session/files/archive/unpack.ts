@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { closing, makeIfMissing, writeFully } from '../../../base/fs/disk.ts'
+import { closing, makeIfMissing } from '../../../base/fs/disk.ts'
+import type { DiskQueue } from '../../../base/fs/disk-queue.ts'
+import { type DiskSteps, writeSteps } from '../../../base/fs/disk-steps.ts'
 import type { SessionDirectory } from '../session-directory.ts'
 import {
   aboutName,
@@ -32,6 +34,7 @@ const maxTextBytes = 64 << 20
 export async function unpackArchive(
   chunks: AsyncIterable<Buffer>,
   staged: SessionDirectory,
+  queue: DiskQueue,
 ): Promise<Unpacked> {
   const sums = new Map<string, string>()
   const texts = new Map<string, string>()
@@ -50,7 +53,7 @@ export async function unpackArchive(
       const bytes = await readText(entry)
       texts.set(rest, bytes.toString())
       sums.set(rest, createHash('sha256').update(bytes).digest('hex'))
-    } else sums.set(rest, await writeMember(staged, member, entry))
+    } else sums.set(rest, await writeMember(staged, queue, member, entry))
   }
   const text = (name: string): string => texts.get(name) ?? missing(name)
   const about = parseAbout(text(aboutName))
@@ -87,6 +90,7 @@ async function readText(entry: ReadEntry): Promise<Buffer> {
 /** Writes and syncs a file, and returns its sum. */
 async function writeMember(
   { disk, paths }: SessionDirectory,
+  queue: DiskQueue,
   { kind, name }: ArchiveMember,
   entry: ReadEntry,
 ): Promise<string> {
@@ -97,9 +101,13 @@ async function writeMember(
   let at = 0
   for await (const piece of entry.content()) {
     hash.update(piece)
-    writeFully(disk, file.fd, piece, at)
+    await queue.run(writeSteps(file.fd, piece, at))
     at += piece.length
   }
-  disk.sync(file.fd)
+  await queue.run(syncFile(file.fd))
   return hash.digest('hex')
+}
+
+function* syncFile(file: number): DiskSteps {
+  yield { call: 'sync', file }
 }

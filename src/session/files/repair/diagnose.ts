@@ -1,7 +1,8 @@
 import { checkpointOn, type LogRecord, parseLogRecord } from '../../log/record.ts'
 import type { LogFiles } from '../../log/log-files.ts'
+import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import type { Blobs } from '../../log/blobs.ts'
-import { encodeBody, encodeEntry } from '../../log/codec.ts'
+import { encodeBody, encodeEntry, maxInlineBytes } from '../../log/codec.ts'
 import { type LogPositions, logStart } from '../../log/log-end.ts'
 import { readLines } from '../../log/read.ts'
 import { scanLog, type Scanned } from '../../log/scan.ts'
@@ -132,11 +133,11 @@ function restorationOf(left: FoldedState, snapshot: FoldedState, setAgain: Reado
 }
 
 /** The records that restore the state. They come after all others, so that a replay gives that state. */
-export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): string[] {
-  return [
-    ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),
-    ...slots.map(({ ext, version, json }) =>
-      encodeEntry({ type: slotType, json, slot: { ext, version } }, (text) => blobs.put(text)),
-    ),
-  ]
+export function* restoringBodies({ slots, turns }: Restoration, blobs: Blobs): DiskSteps<string[]> {
+  const bodies = Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}'))
+  for (const { ext, version, json } of slots) {
+    const blob = json.length > maxInlineBytes ? yield* blobs.put(json) : undefined
+    bodies.push(encodeEntry({ type: slotType, json, slot: { ext, version } }, blob))
+  }
+  return bodies
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { notRetryable } from '../../../base/errors/stint-error.ts'
 import { makeIfMissing } from '../../../base/fs/disk.ts'
+import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
-import type { Clock } from '../../../base/process/clock.ts'
 import { ulid } from '../../../base/text/id.ts'
 import type { Recovery } from '../../driver.ts'
 import { encodeBody } from '../../log/codec.ts'
@@ -11,7 +11,7 @@ import { attestEnds } from '../../log/log-end.ts'
 import type { LogFiles } from '../../log/log-files.ts'
 import { noGuard } from '../../session-secrets.ts'
 import { linkOrCopy } from '../fork.ts'
-import { defaultLimits } from '../held-session.ts'
+import { defaultLimits, type OpenContext } from '../held-session.ts'
 import { openAcquiredSession, acquireSession } from '../open-session.ts'
 import type { SessionDirectory, SessionsHome } from '../session-directory.ts'
 import { sessionFileError, withFileErrors } from '../session-file-errors.ts'
@@ -60,10 +60,20 @@ export async function repairSession(home: SessionsHome, id: string): Promise<Rep
       return plan
     }
     const repaired = { ...plan, kept: join(directory.paths.quarantine, `repair-${ulid()}`) }
-    keepFiles(directory, diagnosis, repaired)
+    const queue = home.newQueue()
+    await queue.run(keepFiles(directory, diagnosis, repaired))
     isChanged = true
-    writeLogs(directory, diagnosis, repaired, acquired.lock.holdEpoch, clock.now())
-    await recordRepair(directory, diagnosis, repaired, acquired, clock)
+    await queue.run(writeLogs(directory, diagnosis, repaired, acquired.lock.holdEpoch, clock.now()))
+    const context = {
+      directory,
+      queue,
+      manifest: diagnosis.manifest,
+      hold,
+      guard: noGuard,
+      clock,
+      limits: defaultLimits,
+    }
+    await recordRepair(context, diagnosis, repaired, acquired)
     return repaired
   } catch (error) {
     undoAcquire(acquired)
@@ -73,37 +83,42 @@ export async function repairSession(home: SessionsHome, id: string): Promise<Rep
 }
 
 /** Gives each file that will be removed or replaced a second name in quarantine, before any change. */
-function keepFiles({ disk, paths }: SessionDirectory, { rewrite }: Diagnosis, { kept }: Repaired): void {
-  if (makeIfMissing(disk, paths.quarantine)) disk.syncDirectory(paths.root)
+function* keepFiles(
+  { disk, paths }: SessionDirectory,
+  { rewrite }: Diagnosis,
+  { kept }: Repaired,
+): DiskSteps {
+  if (makeIfMissing(disk, paths.quarantine)) yield { call: 'syncDirectory', path: paths.root }
   disk.makeDirectory(kept)
   for (const [directory, salvage] of [
     [paths.root, rewrite.journal],
     [paths.audit, rewrite.audit],
   ] as const)
-    for (const name of salvage?.replaced ?? []) linkOrCopy(disk, join(directory, name), join(kept, name))
-  linkOrCopy(disk, paths.manifest, join(kept, 'manifest.json'))
-  disk.syncDirectory(kept)
-  disk.syncDirectory(paths.quarantine)
+    for (const name of salvage?.replaced ?? [])
+      yield* linkOrCopy(disk, join(directory, name), join(kept, name))
+  yield* linkOrCopy(disk, paths.manifest, join(kept, 'manifest.json'))
+  yield { call: 'syncDirectory', path: kept }
+  yield { call: 'syncDirectory', path: paths.quarantine }
 }
 
-function writeLogs(
+function* writeLogs(
   { disk, paths, logs, blobs }: SessionDirectory,
   { journal, audit, rewrite, restoration }: Diagnosis,
   repaired: Repaired,
   epoch: number,
   now: number,
-): void {
+): DiskSteps {
   if (rewrite.journal !== undefined) {
-    const more = restoringBodies(restoration, blobs)
-    rewriteLog(logs.journal, { salvage: rewrite.journal, sum: journal.end.sum, more, epoch, now })
-    removeReplaced(logs.journal, rewrite.journal)
+    const more = yield* restoringBodies(restoration, blobs)
+    yield* rewriteLog(logs.journal, { salvage: rewrite.journal, sum: journal.end.sum, more, epoch, now })
+    yield* removeReplaced(logs.journal, rewrite.journal)
   }
-  if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
-  cutTornTail(logs.audit, audit, paths.quarantine)
+  if (makeIfMissing(disk, paths.audit)) yield { call: 'syncDirectory', path: paths.root }
+  yield* cutTornTail(logs.audit, audit, paths.quarantine)
   // Even if only the journal is damaged: the audit log must record the repair before the session is opened.
   const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
-  rewriteLog(logs.audit, { salvage, sum: audit.end.sum, more: [auditNote(repaired)], epoch, now })
-  removeReplaced(logs.audit, salvage)
+  yield* rewriteLog(logs.audit, { salvage, sum: audit.end.sum, more: [auditNote(repaired)], epoch, now })
+  yield* removeReplaced(logs.audit, salvage)
 }
 
 const nothingLost = (last: number): Salvage => ({
@@ -121,20 +136,19 @@ function auditNote({ findings, journal, audit, restored, kept }: Repaired): stri
 }
 
 /** Removes the old segments. A crash may leave some: the new one overrules them by its name. */
-function removeReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
+function* removeReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): DiskSteps {
   for (const name of replaced) ifExists(() => disk.unlink(join(directory, name)))
-  disk.syncDirectory(directory)
+  yield { call: 'syncDirectory', path: directory }
 }
 
 async function recordRepair(
-  directory: SessionDirectory,
-  { manifest, manifestProblem }: Diagnosis,
+  context: OpenContext,
+  { manifestProblem }: Diagnosis,
   { journal, audit, restored, kept }: Repaired,
   acquired: AcquiredLock,
-  clock: Clock,
 ): Promise<void> {
-  const context = { directory, manifest, hold, guard: noGuard, clock, limits: defaultLimits }
-  const held = openAcquiredSession(context, acquired, true)
+  const { directory, queue } = context
+  const held = await queue.run(openAcquiredSession(context, acquired, true))
   // Opening for a writer always recovers the session.
   const { state } = held.recovered as Recovery
   await held.snapshot(state, plainPayloads(state))

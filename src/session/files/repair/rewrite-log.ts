@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { encodeBody, encodeLine } from '../../log/codec.ts'
 import { laterSegment, type LogFiles } from '../../log/log-files.ts'
 import { checkRecord, type RecordHeader } from '../../log/record.ts'
-import { replaceFileBy } from '../../../base/fs/atomic-file.ts'
+import { type Fill, replaceFileBy } from '../../../base/fs/atomic-file.ts'
+import { type DiskSteps, pieceBytes } from '../../../base/fs/disk-steps.ts'
 import { IntactLineReader, type Salvage } from './salvage.ts'
 
 /** The type of the record in the place of a lost one: the others keep their numbers. */
@@ -18,21 +19,19 @@ export interface Rewrite {
   now: number
 }
 
-const bufferBytes = 1 << 20
-
 /**
  * Rewrites a damaged log from the damaged segment on, into one new segment of a higher epoch. By its name it
  * overrules all others from there on, and one rename publishes it: a crash leaves the log damaged, or
  * repaired. Intact lines of a journal are kept byte for byte. Those of an audit log are chained to the lines
  * that are now before them, and carry the hash they had as `salvaged`.
  */
-export function rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch, now }: Rewrite): void {
+export function* rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch, now }: Rewrite): DiskSteps {
   const { disk, directory, log, codec } = files
   using reader = new IntactLineReader(files)
   let [sum, next, at] = [before, salvage.from, 0]
-  replaceFileBy(
+  yield* replaceFileBy(
     join(directory, laterSegment(log, salvage.from, epoch)),
-    (put) => {
+    function* (put) {
       const out = gatherFor(put)
       const make = (header: RecordHeader, body: string): void => {
         const made = encodeLine(codec, header, body, sum)
@@ -49,11 +48,12 @@ export function rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch,
         else make(checkRecord(line) as RecordHeader, rechained(line))
         at = intact.at
         next = intact.seq + 1
+        yield* out.flushIfLarge()
       }
       fillUpTo(salvage.last + 1)
       const group = next
       for (const body of more) make({ seq: next++, at: now, group, epoch }, body)
-      out.flush()
+      yield* out.flush()
     },
     disk,
   )
@@ -74,18 +74,23 @@ function rechained(line: Buffer): string {
 }
 
 /** Gathers lines for larger writes. */
-function gatherFor(put: (bytes: Uint8Array) => void): { add: (line: Buffer) => void; flush: () => void } {
+function gatherFor(put: Parameters<Fill>[0]) {
   let lines: Buffer[] = []
   let bytes = 0
-  const flush = (): void => {
-    put(Buffer.concat(lines))
+  function* flush(): DiskSteps {
+    const gathered = Buffer.concat(lines)
     lines = []
     bytes = 0
+    yield* put(gathered)
   }
-  const add = (line: Buffer): void => {
-    lines.push(line)
-    bytes += line.length
-    if (bytes >= bufferBytes) flush()
+  return {
+    add(line: Buffer): void {
+      lines.push(line)
+      bytes += line.length
+    },
+    flush,
+    *flushIfLarge(): DiskSteps {
+      if (bytes >= pieceBytes) yield* flush()
+    },
   }
-  return { add, flush }
 }

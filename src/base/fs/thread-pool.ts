@@ -1,0 +1,103 @@
+import { close, fdatasync, fsync, open, statSync, write } from 'node:fs'
+import { errorCode } from '../errors/stint-error.ts'
+import { systemClock } from '../process/clock.ts'
+import type { OffLoop } from './disk-queue.ts'
+import type { SlowCall } from './disk-steps.ts'
+
+/** What this process knows about the syncs of a file system. */
+export interface SyncPace {
+  isSlow: boolean
+  /** While they are slow: how many in a row were quick. */
+  quick: number
+}
+
+/** A sync that takes longer, in milliseconds, makes a file system slow. */
+const slowMs = 2
+/** This many syncs in a row that take less than `quickMs` make it quick again. */
+const quickMs = 1
+const quickSyncs = 64
+
+const quickPace: SyncPace = { isSlow: false, quick: 0 }
+
+/** The pace after a sync that took this long. */
+export function paceAfter(pace: SyncPace, syncMs: number): SyncPace {
+  if (syncMs > slowMs) return { isSlow: true, quick: 0 }
+  if (!pace.isSlow) return pace
+  const quick = syncMs < quickMs ? pace.quick + 1 : 0
+  return quick < quickSyncs ? { isSlow: true, quick } : quickPace
+}
+
+/**
+ * Syncs of a slow file system, and the writes before them, run in Node's thread pool. Those of a quick one
+ * stay on the event loop: there, a sync takes less time than waiting for a thread.
+ */
+class ThreadPool implements OffLoop {
+  #pace = quickPace
+
+  get isNeeded(): boolean {
+    return this.#pace.isSlow
+  }
+
+  note(syncMs: number): void {
+    this.#pace = paceAfter(this.#pace, syncMs)
+  }
+
+  call(step: SlowCall, done: (error: unknown, result?: unknown) => void): void {
+    inTurn((finish) => {
+      const from = systemClock.mono()
+      callInPool(step, (error, result) => {
+        if (step.call !== 'write') this.note(systemClock.mono() - from)
+        finish()
+        done(error, result)
+      })
+    })
+  }
+}
+
+const pools = new Map<number, ThreadPool>()
+
+/** The thread pool for the file system of an existing path. */
+export function threadPoolAt(path: string): OffLoop {
+  const { dev } = statSync(path)
+  const pool = pools.get(dev) ?? new ThreadPool()
+  pools.set(dev, pool)
+  return pool
+}
+
+/** Node has four threads by default: the program needs some of them, too. */
+const maxJobs = 2
+let jobs = 0
+const waiting: (() => void)[] = []
+
+/**
+ * Starts a job when fewer than `maxJobs` run, in the order of the calls. That is fair: a session has one
+ * operation under way, which makes one call at a time.
+ */
+function inTurn(start: (finish: () => void) => void): void {
+  const finish = (): void => {
+    jobs -= 1
+    waiting.shift()?.()
+  }
+  const begin = (): void => {
+    jobs += 1
+    start(finish)
+  }
+  if (jobs < maxJobs) begin()
+  else waiting.push(begin)
+}
+
+type Done = (error: unknown, result?: unknown) => void
+
+function callInPool(step: SlowCall, done: Done): void {
+  if (step.call === 'sync') fdatasync(step.file, done)
+  else if (step.call === 'syncDirectory') syncDirectoryInPool(step.path, done)
+  else write(step.file, step.bytes, step.from, step.bytes.length - step.from, step.position, done)
+}
+
+/** Some file systems refuse to sync a directory, with EINVAL, and do not need it. */
+function syncDirectoryInPool(path: string, done: Done): void {
+  open(path, 'r', (failed, fd) => {
+    if (failed !== null) return done(failed)
+    fsync(fd, (error) => close(fd, () => done(errorCode(error) === 'EINVAL' ? undefined : error)))
+  })
+}
