@@ -3,7 +3,7 @@ import { isTurnLong } from '../process/event-loop.ts'
 import type { Disk } from './disk.ts'
 import { type DiskSteps, makeCall, type SlowCall } from './disk-steps.ts'
 
-/** Where calls that may take long run while the disk is slow: the thread pool, or a test's stand-in for it. */
+/** Where slow calls run while the disk is slow: in the thread pool, or in a test's stand-in for it. */
 export interface OffLoop {
   /** Should the next call leave the event loop? */
   readonly isNeeded: boolean

@@ -8,8 +8,8 @@ export type SlowCall =
 
 /**
  * An operation on files that leaves its slow calls to the code that runs it: `runNow` makes them on the event
- * loop, a `DiskQueue` makes them there or in the thread pool. A `yield` without a call marks a place where the
- * event loop may run.
+ * loop, a `DiskQueue` makes them there or in the thread pool. A `yield` without a call marks a place where
+ * the event loop may run.
  */
 export type DiskSteps<Result = void> = Generator<SlowCall | void, Result, unknown>
 

@@ -181,7 +181,7 @@ test('verify, export and copy notice the loss of records that only the lock atte
   const damage = expect.objectContaining({ code: 'JOURNAL_CORRUPT' })
   const write = (): void => {}
   expect(() => exportSession(home, 'odd', write)).toThrow(damage)
-  expect(() => readTransferFromFiles(home, 'odd')).toThrow(damage)
+  await expect(readTransferFromFiles(home, 'odd')).rejects.toThrow(damage)
 })
 
 test('a visitor that cannot take the spool in releases the session', async () => {
