@@ -34,10 +34,10 @@ export const exportCommand = defineBareCommand({
         throw new StintError('ARG_ERROR', 'an archive cannot be shown on a terminal', {
           hint: 'Give a file with -o FILE, or a pipe.',
         })
-      exportToStdout(files, id)
+      await exportToStdout(files, id)
       return
     }
-    const exported = exportToFile(files, id, output)
+    const exported = await exportToFile(files, id, output)
     const { records, bytes } = exported
     print(
       json
@@ -50,9 +50,9 @@ export const exportCommand = defineBareCommand({
 /** Ends an export whose reader has closed the pipe. */
 class PipeClosed extends Error {}
 
-function exportToStdout(files: SessionFiles, id: string): void {
+async function exportToStdout(files: SessionFiles, id: string): Promise<void> {
   try {
-    files.export(id, (bytes) => {
+    await files.export(id, (bytes) => {
       if (!print(bytes)) throw new PipeClosed()
     })
   } catch (error) {
@@ -61,11 +61,11 @@ function exportToStdout(files: SessionFiles, id: string): void {
 }
 
 /** Writes to a file that must not exist yet, and removes it again if the export fails. */
-function exportToFile(files: SessionFiles, id: string, path: string): Exported {
+async function exportToFile(files: SessionFiles, id: string, path: string): Promise<Exported> {
   const file = create(path)
   try {
     try {
-      const exported = files.export(id, (bytes) => writeAll(file, bytes))
+      const exported = await files.export(id, (bytes) => writeAll(file, bytes))
       fsyncSync(file)
       return exported
     } finally {

@@ -36,7 +36,7 @@ test('the home and its sessions directory are synced before an import resolves',
   await session.close()
   const pieces: Uint8Array[] = []
   const write = (bytes: Uint8Array): void => void pieces.push(bytes)
-  exportSession(new SessionsHome(home), 'traveller', write)
+  await exportSession(new SessionsHome(home), 'traveller', write)
   const [elsewhere, synced] = [join(world.tmp, 'elsewhere'), [] as string[]]
   const syncDirectory = (path: string): void => {
     synced.push(path)

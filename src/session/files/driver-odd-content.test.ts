@@ -180,7 +180,7 @@ test('verify, export and copy notice the loss of records that only the lock atte
   const home = new SessionsHome(dirname(dirname(root)))
   const damage = expect.objectContaining({ code: 'JOURNAL_CORRUPT' })
   const write = (): void => {}
-  expect(() => exportSession(home, 'odd', write)).toThrow(damage)
+  await expect(exportSession(home, 'odd', write)).rejects.toThrow(damage)
   await expect(readTransferFromFiles(home, 'odd')).rejects.toThrow(damage)
 })
 

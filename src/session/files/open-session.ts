@@ -72,7 +72,7 @@ export function* openAcquiredSession(
       journal: yield* chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
       audit: yield* chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
       wasClosed: true,
-      spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
+      spooled: yield* spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
     })
   const recovered = yield* recoverSession(directory, manifest, before?.ends)
   yield* refuseDamage(context, recovered)
@@ -101,7 +101,7 @@ export function* openAcquiredSession(
     journal: yield* chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
     audit: yield* chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
     wasClosed: standing === 'released',
-    spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
+    spooled: yield* spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
 }
 

@@ -1,4 +1,5 @@
 import { giveWay } from '../../base/process/event-loop.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { auditRecordOf } from '../audit-record.ts'
 import type { Blobs } from '../log/blobs.ts'
 import { type LogPositions, logStart, type Position } from '../log/log-end.ts'
@@ -47,7 +48,9 @@ export function* recoverSession(
     attestedSeq: Math.max(revised.seq, skipped?.journal.seq ?? 0, released?.journal.seq ?? 0),
     onRecord(line, header) {
       checkpoint = checkpointOn(line) ?? checkpoint
-      if (hasTypePrefix(line, header, ownTypes)) foldRecord(state, parseLogRecord(line.bytes), blobs)
+      return hasTypePrefix(line, header, ownTypes)
+        ? foldSteps(state, parseLogRecord(line.bytes), blobs)
+        : undefined
     },
   })
   const audit = yield* scanSteps(logs.audit, {
@@ -58,8 +61,7 @@ export function* recoverSession(
       checkpoint?.count ?? 0,
       released?.audit.seq ?? 0,
     ),
-    onRecord: (line) =>
-      applyAuditRecord(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
+    onRecord: (line) => auditSteps(state, parseLogRecord(line.bytes), blobs),
   })
   // The manifest of a fork or a repaired session may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
@@ -85,6 +87,25 @@ function fittingSnapshot(
 
 const ownTypes = Buffer.from(ownPrefix)
 
+/** Applies a record of stint's own to the state, at once or in steps that read its data. */
+function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+  if (record.blob !== undefined)
+    return inSteps(record, blobs, (data) => applyJournalRecord(state, record, () => data))
+  applyJournalRecord(state, record, () => record.data)
+  return undefined
+}
+
+function auditSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+  if (record.blob !== undefined)
+    return inSteps(record, blobs, (data) => applyAuditRecord(state, auditRecordOf({ ...record, data })))
+  applyAuditRecord(state, auditRecordOf(record))
+  return undefined
+}
+
+function* inSteps({ blob }: LogRecord, blobs: Blobs, apply: (data: unknown) => void): Generator<void> {
+  if (blob !== undefined) apply(JSON.parse(yield* blobs.get(blob)))
+}
+
 /** Applies a record of stint's own to the state. */
 export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs): void {
   applyJournalRecord(state, record, () => withBlobData(record, blobs).data)
@@ -109,7 +130,9 @@ export async function* readWithData(
   try {
     await giveWay()
     for (const record of read()) {
-      yield withBlobData(record, blobs)
+      yield record.blob === undefined
+        ? record
+        : { ...record, data: JSON.parse(await runInTurns(blobs.get(record.blob))) as unknown }
       if (++records % recordsPerLook === 0) await giveWay()
     }
   } catch (error) {

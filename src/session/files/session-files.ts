@@ -20,7 +20,7 @@ export interface SessionFiles {
   /** Measures every session by kind of file, and the trash. */
   diskUse(): { sessions: DiskUse[]; trashBytes: number }
   /** Verifies a session and passes it to `write` as an archive, piece by piece. */
-  export(id: string, write: (bytes: Uint8Array) => void): Exported
+  export(id: string, write: (bytes: Uint8Array) => void): Promise<Exported>
   /** Creates a session from an archive; with its own id if that is free and no other is given. */
   import(chunks: AsyncIterable<Buffer>, id?: string): Promise<Imported>
   /** Says what a repair would do, and changes nothing. */

@@ -5,6 +5,7 @@ import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
 import { ulidAfter } from '../../base/text/id.ts'
 import type { SpooledEntry, SpoolEntry } from '../driver.ts'
 import { logNames } from '../log/log-end.ts'
@@ -37,28 +38,32 @@ export function readSpool(directory: SessionDirectory): SpooledEntry[] {
   const snapshot = directory.snapshots.newest()
   const names = listSpoolFiles(directory)
   const entries = names.flatMap((name) => readSpoolFile(directory, name) ?? [])
-  const drained = spoolIdsInLogs(directory, names, snapshot)
+  // In one piece: a line that is written meanwhile must not be missed.
+  const drained = runToEnd(spoolIdsInLogs(directory, names, snapshot))
   return entries.filter(({ spool }) => !drained.has(spool))
 }
 
 /** The ids of the entries in these files that the logs have already: in the snapshot, or after it. */
-export function spoolIdsInLogs(
+export function* spoolIdsInLogs(
   directory: SessionDirectory,
   names: readonly string[],
   snapshot: Pick<Snapshot, 'ends' | 'spooled'> | undefined,
-): Set<string> {
+): Generator<void, Set<string>> {
   const ids = new Set(snapshot?.spooled)
   if (names.length === 0) return ids
   const files = new Set(names.map(spoolFileId))
   for (const log of logNames) {
     const from = (snapshot?.ends[log].seq ?? 0) + 1
-    for (const { line } of readLines(directory.logs[log], { from })) {
+    for (const { line, header } of readLines(directory.logs[log], { from })) {
+      if (header.seq % linesPerStep === 0) yield
       const spoolId: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
       if (typeof spoolId === 'string' && files.has(spoolFileId(spoolId))) ids.add(spoolId)
     }
   }
   return ids
 }
+
+const linesPerStep = 1000
 
 /** Reads a spool file; undefined if it is missing or invalid. */
 function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpooledEntry[] | undefined {

@@ -42,14 +42,14 @@ export function* verifyInSteps(
     checkpoint = furthestCheckpoint([checkpoint, { count: ends.audit.seq, head: ends.audit.sum }])
   }
   const missing: string[] = []
-  const checkBlob = (line: Line, header: CheckedHeader): void => {
+  const checkBlob = (line: Line, header: CheckedHeader): Generator<void> | undefined => {
     onBytes?.((done += line.next - line.offset))
     const blob = hasBlob(line, header) ? parseLogRecord(line.bytes).blob : undefined
-    if (blob !== undefined && !isStored(blobs, blob)) missing.push(String(blob.sha256))
+    return blob && findMissing(blobs, blob, missing)
   }
   const journal = yield* scanAll(logs.journal, seq, (line, header) => {
     checkpoint = furthestCheckpoint([checkpoint, checkpointOn(line)])
-    checkBlob(line, header)
+    return checkBlob(line, header)
   })
   let foundHead: string | undefined
   const audit = yield* scanAll(
@@ -57,7 +57,7 @@ export function* verifyInSteps(
     Math.max(checkpoint?.count ?? 0, released?.audit.seq ?? 0),
     (line, header) => {
       if (header.seq === checkpoint?.count) foundHead = logs.audit.codec.sumOf(line.bytes)
-      checkBlob(line, header)
+      return checkBlob(line, header)
     },
   )
   const health = { journal: healthOf(journal), audit: healthOf(audit), blobs: missing }
@@ -94,13 +94,12 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
   return { state, records, bytes, lastSeq: end.seq, head: end.sum, findings }
 }
 
-function isStored(blobs: Blobs, blob: BlobName): boolean {
+function* findMissing(blobs: Blobs, blob: BlobName, missing: string[]): Generator<void> {
   try {
-    blobs.getNow(blob)
-    return true
+    yield* blobs.get(blob)
   } catch (error) {
-    if (errorCode(error) === 'BLOB_MISSING') return false
     // A blob that cannot be opened now, because descriptors have run out for example, need not be damaged.
-    throw error
+    if (errorCode(error) !== 'BLOB_MISSING') throw error
+    missing.push(String(blob.sha256))
   }
 }

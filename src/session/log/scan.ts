@@ -44,12 +44,15 @@ export interface ScanOptions {
   from: Position
   /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
-  /** Called for every intact record, in order, up to the first that is missing or damaged. */
-  onRecord?: (line: Line, header: CheckedHeader) => void
+  /**
+   * Called for every intact record, in order, up to the first that is missing or damaged. If it returns
+   * steps, they are run before the next record; the line is valid only until their first `yield`.
+   */
+  onRecord?: (line: Line, header: CheckedHeader) => Generator<void> | void
 }
 
-/** How much one step reads: a few hundredths of a second. */
-const stepBytes = 16 << 20
+/** How much one step reads: a few thousandths of a second. */
+const stepBytes = 1 << 20
 
 /** Reads a log from a position to its end and classifies its tail. Its memory does not grow with the log. */
 export const scanLog = (files: LogFiles, options: ScanOptions): Scanned => runToEnd(scanSteps(files, options))
@@ -67,7 +70,7 @@ export function* scanSteps(
     let at = i === 0 && start >= 0 ? from.offset : 0
     for (;;) {
       // Each step reads from the file again: another process may have written since the last step.
-      const next = scan.readOn(file, segment, at, at + stepBytes)
+      const next = yield* scan.readOn(file, segment, at, at + stepBytes)
       if (next === undefined) break
       at = next
       yield
@@ -95,7 +98,12 @@ class Scan {
   }
 
   /** Reads the lines between two offsets. Returns where to go on; undefined at the end of the segment. */
-  readOn(file: OpenSegment, segment: Segment, from: number, to: number): number | undefined {
+  *readOn(
+    file: OpenSegment,
+    segment: Segment,
+    from: number,
+    to: number,
+  ): Generator<void, number | undefined> {
     const { name, until } = segment
     const classifier = this.#classifier
     for (const line of linesFrom(file.read, from)) {
@@ -104,12 +112,17 @@ class Scan {
         this.#scanned.ignored.push(leftover(file, name, line))
         return undefined
       }
-      this.#line(line, name, file)
+      const steps = this.#line(line, name, file)
+      if (steps === undefined) continue
+      const { next } = line
+      yield* steps
+      // What was read ahead may be out of date.
+      return next
     }
     return undefined
   }
 
-  #line(line: Line, segment: string, file: OpenSegment): void {
+  #line(line: Line, segment: string, file: OpenSegment): Generator<void> | undefined {
     const { end } = this.#scanned
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
@@ -128,13 +141,14 @@ class Scan {
       else end.sum = this.#codec.sumOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
-      this.#onRecord?.(line, header)
+      return this.#onRecord?.(line, header) ?? undefined
     } else if (this.#bad === undefined) {
       this.#bad = { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset }
       this.#rest = [leftover(file, segment, line)]
     } else if (this.#rest.at(-1)?.segment !== segment) {
       this.#rest.push(leftover(file, segment, line))
     }
+    return undefined
   }
 
   #before(line: Line, segment: string, file: OpenSegment): Unfinished {

@@ -24,10 +24,10 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-function exportAs(id: string): { archive: Buffer; exported: Exported } {
+async function exportAs(id: string): Promise<{ archive: Buffer; exported: Exported }> {
   const pieces: Uint8Array[] = []
   const write = (bytes: Uint8Array): void => void pieces.push(Buffer.from(bytes))
-  const exported = exportSession(new SessionsHome(home), id, write)
+  const exported = await exportSession(new SessionsHome(home), id, write)
   return { archive: Buffer.concat(pieces), exported }
 }
 
@@ -51,7 +51,7 @@ async function makeSession(id = 'traveller'): Promise<string> {
 
 test('an imported session has the events, blobs, slots, turns, acts and audit log of the original', async () => {
   const id = await makeSession()
-  const { archive, exported } = exportAs(id)
+  const { archive, exported } = await exportAs(id)
   expect(exported).toMatchObject({ session_id: id, records: 4, audit_lines: 2, bytes: archive.length })
   const elsewhere = join(world.tmp, 'elsewhere')
   expect(await importFrom(archive, undefined, elsewhere)).toEqual({
@@ -75,7 +75,7 @@ test('an imported session has the events, blobs, slots, turns, acts and audit lo
 
 test('an import gets a new id if its own is taken; a requested id that is taken is refused', async () => {
   const id = await makeSession()
-  const { archive } = exportAs(id)
+  const { archive } = await exportAs(id)
   const imported = await importFrom(archive)
   expect(imported).toMatchObject({ from: id, session_id: expect.stringMatching(/^ses_/) })
   expect((await store.inspect(imported.session_id)).manifest.session_id).toBe(imported.session_id)
@@ -90,7 +90,7 @@ test('an import gets a new id if its own is taken; a requested id that is taken 
 test('tar and sha256sum read an archive, and an archive that GNU tar has repacked can be imported', async () => {
   const long = 'l'.repeat(128)
   await makeSession(long)
-  writeFileSync(join(world.tmp, 'a.tar'), exportAs(long).archive)
+  writeFileSync(join(world.tmp, 'a.tar'), (await exportAs(long)).archive)
   execFileSync('tar', ['xf', 'a.tar'], { cwd: world.tmp })
   const out = execFileSync('sha256sum', ['-c', 'SHA256SUMS'], {
     cwd: join(world.tmp, long),
@@ -100,7 +100,7 @@ test('tar and sha256sum read an archive, and an archive that GNU tar has repacke
   expect(statSync(join(world.tmp, long, 'journal.log')).mode & 0o777).toBe(0o600)
   expect(statSync(join(world.tmp, long)).mode & 0o777).toBe(0o700)
   await makeSession('short')
-  writeFileSync(join(world.tmp, 'c.tar'), exportAs('short').archive)
+  writeFileSync(join(world.tmp, 'c.tar'), (await exportAs('short')).archive)
   execFileSync('tar', ['xf', 'c.tar'], { cwd: world.tmp })
   execFileSync('tar', ['--format=gnu', '-cf', 'b.tar', './short'], { cwd: world.tmp })
   expect(await importFrom(readFileSync(join(world.tmp, 'b.tar')), 'again')).toMatchObject({ records: 4 })
@@ -118,7 +118,7 @@ test('an export of a session that is written to has a prefix of it, and can be i
   try {
     for (let round = 0; round < 20; round++) {
       await new Promise((resolve) => setImmediate(resolve))
-      const { archive, exported } = exportAs('busy')
+      const { archive, exported } = await exportAs('busy')
       const { session_id } = await importFrom(archive)
       const copy = await store.inspect(session_id)
       expect((await allOf(copy.events())).map(({ data }) => data)).toEqual(
@@ -136,14 +136,14 @@ test('a damaged session is not exported', async () => {
   const id = await makeSession()
   const journal = join(home, 'sessions', id, 'journal.log')
   writeFileSync(journal, readFileSync(journal, 'utf8').replace('hello', 'jello'))
-  expect(() => exportAs(id)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }))
+  await expect(exportAs(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
 })
 
 test('an archive with a changed byte is refused, unless the byte is padding', async () => {
   await using small = await store.create({ id: 'small' })
   await small.append({ type: 'message', data: 1 })
   await small.audit({ action: 'note' })
-  const { archive } = exportAs('small')
+  const { archive } = await exportAs('small')
   const into = join(world.tmp, 'into')
   const target = filesystemStore({ home: into })
   for (let at = 0; at < archive.length; at += 97) {
@@ -237,7 +237,7 @@ async function forged(change: (files: Map<string, string>) => void): Promise<Buf
   await using session = await store.create({ id })
   await session.append({ type: 'message', data: 1 })
   await session.close()
-  const text = exportAs(id).archive
+  const text = (await exportAs(id)).archive
   writeFileSync(join(world.tmp, 'f.tar'), text)
   execFileSync('tar', ['xf', 'f.tar'], { cwd: world.tmp })
   const files = new Map(
@@ -401,7 +401,7 @@ test('every command can read what was imported, whatever an archive contains', a
 })
 
 test('a home that is a link is not written to', async () => {
-  const { archive } = exportAs(await makeSession())
+  const { archive } = await exportAs(await makeSession())
   mkdirSync(join(world.tmp, 'target'))
   symlinkSync(join(world.tmp, 'target'), join(world.tmp, 'link'))
   await expect(importFrom(archive, undefined, join(world.tmp, 'link'))).rejects.toMatchObject({
@@ -415,7 +415,7 @@ test.each(['registered', 'tokens'] as const)(
   async (mask) => {
     const token = `gh${'p_'}${'Ab3dEf9hIj'.repeat(4)}`
     await (await store.create({ id: 'original', mask })).close()
-    const { session_id: id } = await importFrom(exportAs('original').archive, 'copy')
+    const { session_id: id } = await importFrom((await exportAs('original')).archive, 'copy')
     await using copy = await store.resume(id)
     await copy.append({ type: 'note', data: token })
     expect((await copy.tail(1))[0]?.data).toBe(mask === 'tokens' ? '<masked:github-token>' : token)

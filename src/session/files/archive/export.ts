@@ -4,11 +4,14 @@ import type { LogFiles } from '../../log/log-files.ts'
 import { readLines } from '../../log/read.ts'
 import { hasBlob, parseLogRecord } from '../../log/record.ts'
 import { closing, type Disk, readFully } from '../../../base/fs/disk.ts'
+import { pieceBytes } from '../../../base/fs/disk-steps.ts'
+import { giveWay } from '../../../base/process/event-loop.ts'
+import { runInTurns } from '../../../base/process/run-generator.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { assertIntact } from '../../session-errors.ts'
 import { formatManifest, type SessionsHome } from '../session-directory.ts'
 import { observeLock } from '../session-lock.ts'
-import { verifySession } from '../verify.ts'
+import { verifyInSteps } from '../verify.ts'
 import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
 
@@ -20,26 +23,28 @@ export interface Exported {
   bytes: number
 }
 
-const pieceBytes = 1 << 20
-
 /**
  * Verifies a session and passes its archive to `write` in pieces; it may be written to meanwhile. What
  * attests a log is read before the log, so that it cannot attest records that were written later: the
  * manifest and the lock, then the journal, then the audit log.
  */
-export function exportSession(home: SessionsHome, id: string, write: (bytes: Uint8Array) => void): Exported {
+export async function exportSession(
+  home: SessionsHome,
+  id: string,
+  write: (bytes: Uint8Array) => void,
+): Promise<Exported> {
   const { disk, clock } = home
   const now = clock.now()
   const { directory, manifest } = home.find(id)
   const { paths, logs } = directory
   const released = observeLock(paths.root).record?.ends
-  const health = verifySession(directory, { manifest, released })
+  const health = await runInTurns(verifyInSteps(directory, { manifest, released }))
   assertIntact(id, health)
   const { records } = health.journal
   const audit_lines = health.audit.records
   const names = new Set<string>()
-  const journal = measureSegments(logs.journal, records, names)
-  const audit = measureSegments(logs.audit, audit_lines, names)
+  const journal = await runInTurns(measureSegments(logs.journal, records, names))
+  const audit = await runInTurns(measureSegments(logs.audit, audit_lines, names))
   const about = {
     ...archiveFormat,
     session_id: id,
@@ -65,31 +70,39 @@ export function exportSession(home: SessionsHome, id: string, write: (bytes: Uin
   if (audit.length > 0) entry('audit/', 'directory', 0)
   if (names.size > 0) entry('blobs/', 'directory', 0)
   const sums = new Map<string, string>()
-  const add = (name: string, size: number, pieces: Iterable<Buffer>): void => {
+  const add = async (name: string, size: number, pieces: Iterable<Buffer>): Promise<void> => {
     entry(name, 'file', size)
     const hash = createHash('sha256')
     for (const piece of pieces) {
       hash.update(piece)
       put(piece)
+      await giveWay()
     }
     put(Buffer.alloc(paddingAfter(size)))
     sums.set(name, hash.digest('hex'))
   }
-  const addText = (name: string, text: string): void =>
-    add(name, Buffer.byteLength(text), [Buffer.from(text)])
-  addText(aboutName, `${JSON.stringify(about, undefined, 2)}\n`)
-  addText('manifest.json', formatManifest(manifest))
-  for (const [name, bytes] of files) add(name, bytes, piecesOf(disk, join(paths.root, name), bytes))
-  addText(sumsName, formatSums(sums))
+  const addText = async (name: string, text: string): Promise<void> =>
+    await add(name, Buffer.byteLength(text), [Buffer.from(text)])
+  await addText(aboutName, `${JSON.stringify(about, undefined, 2)}\n`)
+  await addText('manifest.json', formatManifest(manifest))
+  for (const [name, bytes] of files) await add(name, bytes, piecesOf(disk, join(paths.root, name), bytes))
+  await addText(sumsName, formatSums(sums))
   put(tarEnd())
   return { session_id: id, records, audit_lines, files: sums.size, bytes: total }
 }
 
+const linesPerStep = 1000
+
 /** Measures the intact records of each segment, and adds the blobs that its lines name to `blobs`. */
-function measureSegments(files: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
+function* measureSegments(
+  files: LogFiles,
+  last: number,
+  blobs: Set<string>,
+): Generator<void, [name: string, bytes: number][]> {
   const ends = new Map<string, number>()
   for (const { line, header, segment } of readLines(files, { to: last, attested: last })) {
     ends.set(segment, line.next)
+    if (header.seq % linesPerStep === 0) yield
     if (hasBlob(line, header)) blobs.add(parseLogRecord(line.bytes).blob?.sha256 ?? '')
   }
   return [...ends]
