@@ -82,3 +82,14 @@ export const buildFailCall = (directory: string): string =>
     '-shared',
     '-fPIC',
   )
+
+/** The library that, when preloaded, makes syncs slow and tells where they run: see `slow-sync.c`. */
+export const buildSlowSync = (directory: string): string =>
+  buildC(
+    directory,
+    readFileSync(new URL('../../bench/c/slow-sync.c', import.meta.url), 'utf8'),
+    '-Wall',
+    '-Werror',
+    '-shared',
+    '-fPIC',
+  )
