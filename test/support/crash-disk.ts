@@ -49,7 +49,6 @@ export class CrashDisk implements Disk {
   /** The number of changes so far. */
   changes = 0
   readonly #open = new Map<number, { node: FileNode; path: string }>()
-  #nextFile = 3
 
   constructor(root: DirectoryNode = new DirectoryNode()) {
     this.root = root
@@ -109,6 +108,12 @@ export class CrashDisk implements Disk {
     this.#open.delete(file)
   }
 
+  /** A second number for an open file. */
+  duplicate(file: number): number {
+    const { node, path } = this.#at(file)
+    return this.#opened(node, path)
+  }
+
   rename(from: string, to: string): void {
     this.#announce('rename', to)
     const [source, target] = [this.#directory(dirname(from)), this.#directory(dirname(to))]
@@ -157,7 +162,9 @@ export class CrashDisk implements Disk {
   }
 
   #opened(node: FileNode, path: string): number {
-    const file = this.#nextFile++
+    let file = 3
+    // The lowest free number, like the kernel: a number that is used after its close hits another file.
+    while (this.#open.has(file)) file += 1
     this.#open.set(file, { node, path })
     return file
   }

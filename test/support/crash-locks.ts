@@ -8,6 +8,7 @@ import type { LogPositions } from '../../src/session/log/log-end.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
+import type { Simulation } from './crash-simulation.ts'
 
 /** How the process of a holder looks to other processes. */
 export type Life = 'alive' | 'dead' | 'silent'
@@ -20,6 +21,8 @@ export class SimulatedLocks {
   readonly #records = new Map<string, SessionLockRecord>()
   readonly #past = new Map<string, SessionLockRecord[]>()
   life: Life
+  /** Replaces the check of a lock, for mutations. */
+  mutate = (assertOwned: () => void): (() => void) => assertOwned
 
   constructor(life: Life = 'alive') {
     this.life = life
@@ -48,8 +51,14 @@ export class SimulatedLocks {
       current = { holder: undefined, holdEpoch, ends }
       this.#write(id, current)
     }
+    const checked = this.mutate(assertOwned)
     // The part of a lock that a held session uses.
-    const lock = { holdEpoch, assertOwned, beat: assertOwned, release } as Partial<SessionLock> as SessionLock
+    const lock = {
+      holdEpoch,
+      assertOwned: checked,
+      beat: checked,
+      release,
+    } as Partial<SessionLock> as SessionLock
     return { lock, standing, before }
   }
 
@@ -86,6 +95,33 @@ export class SimulatedLocks {
   #write(id: string, record: SessionLockRecord): void {
     this.#records.set(id, record)
     this.#past.set(id, [...(this.#past.get(id) ?? []), record])
+  }
+}
+
+/** A mutation: a writer checks its lock when it writes a group, and not again when the group is synced. */
+export function checkOwnerBeforeWriting({ disk, locks }: Simulation): void {
+  locks.mutate = (assertOwned) => {
+    let found: unknown
+    const { write } = disk
+    disk.write = (...args) => {
+      const before = errorOf(assertOwned)
+      const written = write.apply(disk, args)
+      // The process that takes the session over writes meanwhile.
+      found = before
+      return written
+    }
+    return () => {
+      if (found !== undefined) throw found
+    }
+  }
+}
+
+function errorOf(act: () => void): unknown {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return error
   }
 }
 

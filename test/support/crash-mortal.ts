@@ -37,7 +37,8 @@ export function mortal(killAt: number): MortalLife {
 }
 
 /** A copy of a disk that passes every call on, so that single calls can be replaced. */
-export const passThrough = (disk: CrashDisk): Disk => ({
+export const passThrough = (disk: CrashDisk): Disk & Pick<CrashDisk, 'duplicate'> => ({
+  duplicate: (file) => disk.duplicate(file),
   create: (path) => disk.create(path),
   open: (path) => disk.open(path),
   openToRead: (path) => disk.openToRead(path),

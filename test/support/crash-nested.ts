@@ -102,11 +102,13 @@ export async function searchTakeovers(
   opensLate: boolean,
   every = 1,
   way?: CommitWay,
+  mutate: (simulation: Simulation) => void = () => {},
 ): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }
   for (let stop = 0; ; stop += every) {
     const simulation = new Simulation({ sizes: workload.sizes, way })
     const { disk, locks, sizes } = simulation
+    mutate(simulation)
     const driver = new SimulatedDriver(disk, locks, sizes)
     const hold = { kind: 'writer' } as const
     let heir: (() => FilesystemSession) | undefined

@@ -12,6 +12,14 @@ import { SimulatedLocks } from './crash-locks.ts'
 import { Oracle, type Submission } from './crash-oracle.ts'
 import { type CommitWay, offLoopOf } from './later-turns.ts'
 
+/** Makes the queue of a session that was opened. */
+export type NewQueue = (disk: Disk) => DiskQueue
+
+const queueOf =
+  (way: CommitWay): NewQueue =>
+  (disk) =>
+    new DiskQueue(disk, offLoopOf(way, disk))
+
 /** Puts a fault of the disk or of the store between the two. */
 export type Wrap = (disk: CrashDisk) => Disk
 
@@ -35,14 +43,14 @@ export class Simulation {
       sizes?: Partial<SessionLimits>
       oracles?: Map<string, Oracle>
       way?: CommitWay
+      newQueue?: NewQueue
     } = {},
   ) {
     this.disk = options.disk ?? emptyDisk()
     this.locks = options.locks ?? new SimulatedLocks()
     this.sizes = options.sizes ?? {}
     const seen = options.wrap?.(this.disk) ?? this.disk
-    const { way = 'on the event loop' } = options
-    const newQueue = (disk: Disk): DiskQueue => new DiskQueue(disk, offLoopOf(way, disk))
+    const { way = 'on the event loop', newQueue = queueOf(way) } = options
     this.store = createStore(new SimulatedDriver(seen, this.locks, this.sizes, newQueue))
     this.oracles = options.oracles ?? new Map()
   }

@@ -49,6 +49,37 @@ export const workloads: Workload[] = [
     },
   },
   {
+    name: 'requests that wait for nothing',
+    sizes: { ...small, segmentBytes: 900 },
+    async run(simulation) {
+      const session = await simulation.create(id)
+      const asked: Promise<void>[] = []
+      for (const n of ['1', '2', '3']) {
+        asked.push(session.append(n))
+        await setImmediate()
+      }
+      asked.push(session.note('a'), session.append('4', { pad: 600 }), session.append('5'), session.note('b'))
+      await setImmediate()
+      asked.push(session.append('6'), session.close())
+      await Promise.all(asked)
+    },
+  },
+  {
+    name: 'two sessions at once',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      const others = (async () => {
+        const other = await simulation.create('two', true)
+        for (const n of ['1', '2']) await other.turn(n)
+        await other.close()
+      })()
+      for (const n of ['1', '2', '3', '4']) await session.append(n)
+      await others
+      await session.close()
+    },
+  },
+  {
     name: 'slots and blobs',
     sizes: small,
     async run(simulation) {
