@@ -10,9 +10,14 @@ const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
  * Starts a process that works on a session until it is killed. Start it early: starting takes longer than the
  * rest.
  */
-export function startWorker(world: World, home: string, within: readonly string[] = []): Running {
+export function startWorker(
+  world: World,
+  home: string,
+  within: readonly string[] = [],
+  env?: Record<string, string>,
+): Running {
   const [command = '', ...args] = [...within, process.execPath, program, home]
-  return world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  return world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env })
 }
 
 /** Knows, outside of the processes that write to a session, which records it must have. */
@@ -100,13 +105,14 @@ export async function stormSessions(
   store: SessionStore,
   home: string,
   rounds: number,
+  env?: Record<string, string>,
 ): Promise<{ faults: string[]; safe: number }> {
   const sessions = Array.from({ length: 5 }, (_, n) => new StormedSession(`storm-${n}`))
   const faults: string[] = []
-  let worker = startWorker(world, home)
+  let worker = startWorker(world, home, [], env)
   for (let round = 0; round < rounds; round++) {
     const session = sessions[round % sessions.length] as StormedSession
-    const next = startWorker(world, home)
+    const next = startWorker(world, home, [], env)
     await session.storm(worker)
     worker = next
     const resumes = round % 3 === 0

@@ -49,6 +49,8 @@ class Overtaking extends DiskQueue {
 
 const nothing = (): void => {}
 
+let others = 0
+
 export const poolMutations: PoolMutation[] = [
   {
     name: 'a group that is acknowledged before its sync is done',
@@ -77,7 +79,7 @@ export const poolMutations: PoolMutation[] = [
       if (step.call !== 'write' || !Buffer.from(step.bytes).includes('{"seq":')) return
       disk.close(step.file)
       // The next file that the program opens gets the number.
-      disk.create(`/other-${step.position}`)
+      disk.create(`/other-${++others}`)
     }),
   },
 ]

@@ -3,6 +3,7 @@ import { searchKilled, searchResumed, searchTakeovers } from '../support/crash-n
 import { report, search } from '../support/crash-search.ts'
 import type { Bounds } from '../support/crash-states.ts'
 import { afterResume, closedAtOnce, workloads } from '../support/crash-workloads.ts'
+import { commitWays } from '../support/later-turns.ts'
 
 const bounds: Bounds = { allSubsetsOf: 5, tearEvery: 5, combinations: 40 }
 const fewer: Bounds = { allSubsetsOf: 2, tearEvery: 301, combinations: 4 }
@@ -35,5 +36,11 @@ test.each(workloads)(
 
 test.each(workloads)('$name, taken over before each change', async (workload) => {
   for (const late of [false, true])
-    expect(report(workload.name, await searchTakeovers(workload, late))).toEqual([])
+    for (const way of commitWays)
+      expect(report(workload.name, await searchTakeovers(workload, late, 1, way))).toEqual([])
+})
+
+test.each(workloads)('every crash of $name, with commits in the thread pool', async (workload) => {
+  const options = { bounds, thorough: true, way: 'in the thread pool' } as const
+  expect(report(workload.name, await search(workload, options))).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CommitWay, commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
@@ -15,8 +16,13 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const storeOn = (disk: Partial<Disk>): SessionStore =>
-  createStore(new FilesystemDriver({ home: world.home }, { ...nodeDisk, ...disk }))
+let way: CommitWay = 'on the event loop'
+
+function storeOn(changed: Partial<Disk>): SessionStore {
+  const disk = { ...nodeDisk, ...changed }
+  const offLoop = offLoopOf(way, disk)
+  return createStore(new FilesystemDriver({ home: world.home }, disk, offLoop && (() => offLoop)))
+}
 
 const fault = (code: string): Error => Object.assign(new Error(code), { code })
 
@@ -34,276 +40,284 @@ function blindTo(part: string): Partial<Disk> & { failing: boolean } {
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length
 
-test('an audit log that could not be read once does not make later acts fail', async () => {
-  const disk = blindTo('audit.log')
-  await using session = await storeOn(disk).create()
-  await session.act({ action: 'pay', key: 'a' }, () => 1)
-  await session.close()
-  await using again = await storeOn(disk).resume(session.id)
-  disk.failing = true
-  const pay = (): Promise<number> => again.act({ action: 'pay', key: 'a' }, () => 2)
-  await expect(pay()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
-  disk.failing = false
-  expect(await pay()).toBe(1)
-  await again.audit({ action: 'note' })
-  await again.close()
-})
-
-test('a blob that cannot be opened at the moment is not reported as damaged', async () => {
-  const disk = blindTo('/blobs/')
-  const store = storeOn(disk)
-  const session = await store.create()
-  await session.slot('large', { version: '1', initial: '' }).set('x'.repeat(300_000))
-  await session.close()
-  rmSync(world.path(session.id, 'snapshots'), { recursive: true })
-  disk.failing = true
-  await expect((await store.inspect(session.id)).health()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
-  await expect(store.resume(session.id)).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
-  disk.failing = false
-  expect(await (await store.inspect(session.id)).health()).toMatchObject({ ok: true })
-  await using again = await store.resume(session.id)
-  expect(again.slot('large', { version: '1', initial: '' }).value).toHaveLength(300_000)
-})
-
-test('a failed open reports its cause even if the lock cannot be restored', async () => {
-  const id = await world.make('damaged')
-  const journal = world.path(id, 'journal.log')
-  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":1', '"n":7'))
-  rmSync(world.path(id, 'snapshots'), { recursive: true })
-  // Another process takes the lock while this one reads.
-  const openToRead = (path: string): number => {
-    const locks = readdirSync(world.path(id, 'lock')).map(Number)
-    if (path === journal) symlinkSync('x', world.path(id, 'lock', String(Math.max(...locks) + 1)))
-    return nodeDisk.openToRead(path)
-  }
-  await expect(storeOn({ openToRead }).resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
-})
-
-test.each(['makeDirectory', 'syncDirectory'] as const)(
-  'a session that cannot be opened because %s fails leaves no file open',
-  async (call) => {
-    const store = storeOn({
-      [call](path: string) {
-        if (basename(path) === 'audit') throw fault('ENOSPC')
-        nodeDisk[call](path)
-      },
-    })
-    const before = openFiles()
-    for (let i = 0; i < 3; i++) await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
-    expect(openFiles()).toBe(before)
-  },
-)
-
-test('a session that is removed while it is forked is not forked in part', async () => {
-  const session = await world.store.create({ id: 'origin' })
-  await session.append({ type: 'big', data: 'x'.repeat(300_000) })
-  await session.close()
-  let removing: Promise<void> | undefined
-  const list = (directory: string): string[] => {
-    if (basename(directory) === 'blobs') removing = world.store.remove('origin')
-    return nodeDisk.list(directory)
-  }
-  await expect(storeOn({ list }).fork('origin', { id: 'copy' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await removing
-  expect(await world.store.list()).toEqual([])
-})
-
-test('a visitor of a session that is removed meanwhile gets NOT_FOUND', async () => {
-  const session = await world.store.create({ id: 'gone' })
-  const makeDirectory = (path: string): void => {
-    if (basename(path) === 'spool') rmSync(world.path('gone'), { recursive: true })
-    nodeDisk.makeDirectory(path)
-  }
-  const visiting = storeOn({ makeDirectory }).visit('gone', (visit) => visit.append({ type: 'left' }))
-  await expect(visiting).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
-})
-
-test('a visit that cannot give the session back keeps what it has acknowledged, and warns', async () => {
-  const id = await world.make('visited', 1)
-  let failing = true
-  const truncate = (file: number, length: number): void => {
-    if (failing) throw fault('ENOSPC')
-    nodeDisk.truncate(file, length)
-  }
-  const warnings: string[] = []
-  const onWarning = (message: string): void => void warnings.push(message)
-  const store = storeOn({ truncate })
-  expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toBeUndefined()
-  expect(warnings).toMatchObject([expect.stringContaining('visited did not end cleanly')])
-  // The caller gets its own error, whatever happens afterwards.
-  const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
-  await expect(failed).rejects.toThrow('of the caller')
-  failing = false
-  await using session = await store.resume(id)
-  expect((await session.tail(5)).map(({ type }) => type)).toEqual(['message', 'note'])
-})
-
-test('an entry whose leaving was rejected is not in the spool', async () => {
-  await using session = await world.store.create({ id: 'held' })
-  const syncDirectory = (path: string): void => {
-    if (basename(path) === 'spool') throw fault('EMFILE')
-    nodeDisk.syncDirectory(path)
-  }
-  const visiting = storeOn({ syncDirectory }).visit('held', (visit) => visit.append({ type: 'left' }))
-  await expect(visiting).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
-  await session.turn()
-  expect(await session.tail(5)).toEqual([])
-})
-
-test('a session whose close could not be recorded is not listed as closed, and can be resumed at once', async () => {
-  let failing = false
-  const rename = (from: string, to: string): void => {
-    if (failing && !to.includes('.cache')) throw fault('ENOSPC')
-    nodeDisk.rename(from, to)
-  }
-  const store = storeOn({ rename })
-  const session = await store.create({ id: 'full' })
-  await session.turn()
-  failing = true
-  await expect(session.close()).rejects.toMatchObject({ code: 'DISK_FULL' })
-  failing = false
-  expect(await store.list()).toMatchObject([{ id: 'full', state: 'crashed' }])
-  await using again = await store.resume('full')
-  expect(again.turns).toBe(1)
-  await again.close()
-  expect(await store.list()).toMatchObject([{ id: 'full', state: 'closed', turns: 1 }])
-})
-
-test('a closed session whose resume fails on a full disk is still listed as closed', async () => {
-  const id = await world.make('rested')
-  const rename = (from: string, to: string): void => {
-    if (basename(to) === 'manifest.json') throw fault('ENOSPC')
-    nodeDisk.rename(from, to)
-  }
-  await expect(storeOn({ rename }).resume(id)).rejects.toMatchObject({ code: 'DISK_FULL' })
-  expect(await world.store.list()).toMatchObject([{ id, state: 'closed', records: 3 }])
-})
-
-test('a session that had no room for a snapshot is listed with the turns that its close has counted', async () => {
-  const makeDirectory = (path: string): void => {
-    if (basename(path) === 'snapshots') throw fault('ENOSPC')
-    nodeDisk.makeDirectory(path)
-  }
-  const store = storeOn({ makeDirectory })
-  const session = await store.create()
-  for (let i = 0; i < 3; i++) await session.turn()
-  await session.close()
-  expect(await store.list()).toMatchObject([{ state: 'closed', turns: 3 }])
-})
-
-test('an append to a session whose directory was deleted is NOT_FOUND, also where a segment begins', async () => {
-  let failing = false
-  const write: Disk['write'] = (...args) => {
-    if (failing) throw fault('ENOSPC')
-    return nodeDisk.write(...args)
-  }
-  const session = await storeOn({ write }).create({ id: 'deleted' })
-  failing = true
-  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'DISK_FULL' })
-  failing = false
-  rmSync(world.path('deleted'), { recursive: true })
-  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
-})
-
-test('where links cannot be made, a repair keeps synced copies', async () => {
-  const id = await world.make('patient')
-  const journal = world.path(id, 'journal.log')
-  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":7'))
-  const damaged = readFileSync(journal, 'utf8')
-  const published: string[] = []
-  const disk: Disk = {
-    ...nodeDisk,
-    link: () => {
-      throw fault('EPERM')
-    },
-    rename(from, to) {
-      published.push(to)
-      nodeDisk.rename(from, to)
-    },
-  }
-  const repaired = await repairSession(new SessionsHome(world.home, disk), id)
-  const kept = 'kept' in repaired ? repaired.kept : ''
-  // The copy was renamed into place, which happens after its sync.
-  expect(published).toContain(join(kept, 'journal.log'))
-  expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
-})
-
-/** A disk that cannot sync one directory. */
-const cannotSync = (directory: string): Partial<Disk> => ({
-  syncDirectory(path) {
-    if (path === directory) throw fault('EIO')
-    nodeDisk.syncDirectory(path)
-  },
-})
-
-test('if the home cannot be synced, a create fails with a code', async () => {
-  await world.make('first')
-  const store = storeOn(cannotSync(world.home))
-  await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FAILED' })
-})
-
-test('a session whose name cannot be synced does not exist', async () => {
-  await world.make('origin')
-  const store = storeOn(cannotSync(world.sessions))
-  await expect(store.create({ id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
-  await expect(store.fork('origin', { id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
-  expect((await world.store.list()).map(({ id }) => id)).toEqual(['origin'])
-  expect(readdirSync(world.sessions).filter((name) => name.startsWith('.new-'))).toEqual([])
-  await (await world.store.create({ id: 'new' })).close()
-})
-
-test.each(['sessions', 'trash'])('a session is not removed if the %s cannot be synced', async (name) => {
-  await world.make('mine')
-  const store = storeOn(cannotSync(join(world.home, name)))
-  await expect(store.remove('mine')).rejects.toMatchObject({ code: 'DISK_FAILED' })
-  expect(readdirSync(join(world.home, 'trash'))).toEqual([])
-  await (await world.store.resume('mine')).close()
-})
-
-test('if the manifest or the spool cannot be read, a remove and a visit fail with a code', async () => {
-  await world.make('mine')
-  const disk = blindTo('manifest.json')
-  disk.failing = true
-  await expect(storeOn(disk).remove('mine')).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
-  const list = (path: string): string[] => {
-    if (basename(path) === 'spool') throw fault('EIO')
-    return nodeDisk.list(path)
-  }
-  const visiting = storeOn({ list }).visit('new', (visit) => visit.append({ type: 'note' }), { create: {} })
-  await expect(visiting).rejects.toMatchObject({ code: 'DISK_FAILED' })
-  expect((await world.store.inspect('new')).summary.records).toBe(0)
-})
-
-test('a fork that cannot be opened says that it is made, and is not tried again', async () => {
-  await world.make('origin')
-  const disk = blindTo('/copy/manifest.json')
-  disk.failing = true
-  await expect(storeOn(disk).fork('origin', { id: 'copy' })).rejects.toMatchObject({
-    code: 'TOO_MANY_FILES',
-    message: expect.stringContaining('session copy is made, but cannot be opened') as string,
-    retryable: false,
+describe.each(commitWays)('%s', (each) => {
+  beforeEach(() => {
+    way = each
   })
-  await (await world.store.resume('copy')).close()
-})
 
-test.each([
-  ['may be tried again if nothing was written before', false],
-  ['is not tried again if a record was written before', true],
-])('a visit that fails %s', async (_, isWritten) => {
-  await world.make('mine')
-  let failing = false
-  const store = storeOn({
-    write(...args) {
+  test('an audit log that could not be read once does not make later acts fail', async () => {
+    const disk = blindTo('audit.log')
+    await using session = await storeOn(disk).create()
+    await session.act({ action: 'pay', key: 'a' }, () => 1)
+    await session.close()
+    await using again = await storeOn(disk).resume(session.id)
+    disk.failing = true
+    const pay = (): Promise<number> => again.act({ action: 'pay', key: 'a' }, () => 2)
+    await expect(pay()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    disk.failing = false
+    expect(await pay()).toBe(1)
+    await again.audit({ action: 'note' })
+    await again.close()
+  })
+
+  test('a blob that cannot be opened at the moment is not reported as damaged', async () => {
+    const disk = blindTo('/blobs/')
+    const store = storeOn(disk)
+    const session = await store.create()
+    await session.slot('large', { version: '1', initial: '' }).set('x'.repeat(300_000))
+    await session.close()
+    rmSync(world.path(session.id, 'snapshots'), { recursive: true })
+    disk.failing = true
+    await expect((await store.inspect(session.id)).health()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    await expect(store.resume(session.id)).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    disk.failing = false
+    expect(await (await store.inspect(session.id)).health()).toMatchObject({ ok: true })
+    await using again = await store.resume(session.id)
+    expect(again.slot('large', { version: '1', initial: '' }).value).toHaveLength(300_000)
+  })
+
+  test('a failed open reports its cause even if the lock cannot be restored', async () => {
+    const id = await world.make('damaged')
+    const journal = world.path(id, 'journal.log')
+    writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":1', '"n":7'))
+    rmSync(world.path(id, 'snapshots'), { recursive: true })
+    // Another process takes the lock while this one reads.
+    const openToRead = (path: string): number => {
+      const locks = readdirSync(world.path(id, 'lock')).map(Number)
+      if (path === journal) symlinkSync('x', world.path(id, 'lock', String(Math.max(...locks) + 1)))
+      return nodeDisk.openToRead(path)
+    }
+    await expect(storeOn({ openToRead }).resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  })
+
+  test.each(['makeDirectory', 'syncDirectory'] as const)(
+    'a session that cannot be opened because %s fails leaves no file open',
+    async (call) => {
+      const store = storeOn({
+        [call](path: string) {
+          if (basename(path) === 'audit') throw fault('ENOSPC')
+          nodeDisk[call](path)
+        },
+      })
+      const before = openFiles()
+      for (let i = 0; i < 3; i++) await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
+      expect(openFiles()).toBe(before)
+    },
+  )
+
+  test('a session that is removed while it is forked is not forked in part', async () => {
+    const session = await world.store.create({ id: 'origin' })
+    await session.append({ type: 'big', data: 'x'.repeat(300_000) })
+    await session.close()
+    let removing: Promise<void> | undefined
+    const list = (directory: string): string[] => {
+      if (basename(directory) === 'blobs') removing = world.store.remove('origin')
+      return nodeDisk.list(directory)
+    }
+    await expect(storeOn({ list }).fork('origin', { id: 'copy' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
+    await removing
+    expect(await world.store.list()).toEqual([])
+  })
+
+  test('a visitor of a session that is removed meanwhile gets NOT_FOUND', async () => {
+    const session = await world.store.create({ id: 'gone' })
+    const makeDirectory = (path: string): void => {
+      if (basename(path) === 'spool') rmSync(world.path('gone'), { recursive: true })
+      nodeDisk.makeDirectory(path)
+    }
+    const visiting = storeOn({ makeDirectory }).visit('gone', (visit) => visit.append({ type: 'left' }))
+    await expect(visiting).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
+  })
+
+  test('a visit that cannot give the session back keeps what it has acknowledged, and warns', async () => {
+    const id = await world.make('visited', 1)
+    let failing = true
+    const truncate = (file: number, length: number): void => {
+      if (failing) throw fault('ENOSPC')
+      nodeDisk.truncate(file, length)
+    }
+    const warnings: string[] = []
+    const onWarning = (message: string): void => void warnings.push(message)
+    const store = storeOn({ truncate })
+    expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toBeUndefined()
+    expect(warnings).toMatchObject([expect.stringContaining('visited did not end cleanly')])
+    // The caller gets its own error, whatever happens afterwards.
+    const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
+    await expect(failed).rejects.toThrow('of the caller')
+    failing = false
+    await using session = await store.resume(id)
+    expect((await session.tail(5)).map(({ type }) => type)).toEqual(['message', 'note'])
+  })
+
+  test('an entry whose leaving was rejected is not in the spool', async () => {
+    await using session = await world.store.create({ id: 'held' })
+    const syncDirectory = (path: string): void => {
+      if (basename(path) === 'spool') throw fault('EMFILE')
+      nodeDisk.syncDirectory(path)
+    }
+    const visiting = storeOn({ syncDirectory }).visit('held', (visit) => visit.append({ type: 'left' }))
+    await expect(visiting).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    await session.turn()
+    expect(await session.tail(5)).toEqual([])
+  })
+
+  test('a session whose close could not be recorded is not listed as closed, and can be resumed at once', async () => {
+    let failing = false
+    const rename = (from: string, to: string): void => {
+      if (failing && !to.includes('.cache')) throw fault('ENOSPC')
+      nodeDisk.rename(from, to)
+    }
+    const store = storeOn({ rename })
+    const session = await store.create({ id: 'full' })
+    await session.turn()
+    failing = true
+    await expect(session.close()).rejects.toMatchObject({ code: 'DISK_FULL' })
+    failing = false
+    expect(await store.list()).toMatchObject([{ id: 'full', state: 'crashed' }])
+    await using again = await store.resume('full')
+    expect(again.turns).toBe(1)
+    await again.close()
+    expect(await store.list()).toMatchObject([{ id: 'full', state: 'closed', turns: 1 }])
+  })
+
+  test('a closed session whose resume fails on a full disk is still listed as closed', async () => {
+    const id = await world.make('rested')
+    const rename = (from: string, to: string): void => {
+      if (basename(to) === 'manifest.json') throw fault('ENOSPC')
+      nodeDisk.rename(from, to)
+    }
+    await expect(storeOn({ rename }).resume(id)).rejects.toMatchObject({ code: 'DISK_FULL' })
+    expect(await world.store.list()).toMatchObject([{ id, state: 'closed', records: 3 }])
+  })
+
+  test('a session that had no room for a snapshot is listed with the turns that its close has counted', async () => {
+    const makeDirectory = (path: string): void => {
+      if (basename(path) === 'snapshots') throw fault('ENOSPC')
+      nodeDisk.makeDirectory(path)
+    }
+    const store = storeOn({ makeDirectory })
+    const session = await store.create()
+    for (let i = 0; i < 3; i++) await session.turn()
+    await session.close()
+    expect(await store.list()).toMatchObject([{ state: 'closed', turns: 3 }])
+  })
+
+  test('an append to a session whose directory was deleted is NOT_FOUND, also where a segment begins', async () => {
+    let failing = false
+    const write: Disk['write'] = (...args) => {
       if (failing) throw fault('ENOSPC')
       return nodeDisk.write(...args)
+    }
+    const session = await storeOn({ write }).create({ id: 'deleted' })
+    failing = true
+    await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'DISK_FULL' })
+    failing = false
+    rmSync(world.path('deleted'), { recursive: true })
+    await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
+  })
+
+  test('where links cannot be made, a repair keeps synced copies', async () => {
+    const id = await world.make('patient')
+    const journal = world.path(id, 'journal.log')
+    writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":7'))
+    const damaged = readFileSync(journal, 'utf8')
+    const published: string[] = []
+    const disk: Disk = {
+      ...nodeDisk,
+      link: () => {
+        throw fault('EPERM')
+      },
+      rename(from, to) {
+        published.push(to)
+        nodeDisk.rename(from, to)
+      },
+    }
+    const repaired = await repairSession(new SessionsHome(world.home, disk), id)
+    const kept = 'kept' in repaired ? repaired.kept : ''
+    // The copy was renamed into place, which happens after its sync.
+    expect(published).toContain(join(kept, 'journal.log'))
+    expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
+  })
+
+  /** A disk that cannot sync one directory. */
+  const cannotSync = (directory: string): Partial<Disk> => ({
+    syncDirectory(path) {
+      if (path === directory) throw fault('EIO')
+      nodeDisk.syncDirectory(path)
     },
   })
-  const visiting = store.visit('mine', async (visit) => {
-    if (isWritten) await visit.append({ type: 'first' })
-    failing = true
-    await visit.append({ type: 'second' })
+
+  test('if the home cannot be synced, a create fails with a code', async () => {
+    await world.make('first')
+    const store = storeOn(cannotSync(world.home))
+    await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FAILED' })
   })
-  await expect(visiting).rejects.toMatchObject({ code: 'DISK_FULL', retryable: !isWritten })
+
+  test('a session whose name cannot be synced does not exist', async () => {
+    await world.make('origin')
+    const store = storeOn(cannotSync(world.sessions))
+    await expect(store.create({ id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
+    await expect(store.fork('origin', { id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
+    expect((await world.store.list()).map(({ id }) => id)).toEqual(['origin'])
+    expect(readdirSync(world.sessions).filter((name) => name.startsWith('.new-'))).toEqual([])
+    await (await world.store.create({ id: 'new' })).close()
+  })
+
+  test.each(['sessions', 'trash'])('a session is not removed if the %s cannot be synced', async (name) => {
+    await world.make('mine')
+    const store = storeOn(cannotSync(join(world.home, name)))
+    await expect(store.remove('mine')).rejects.toMatchObject({ code: 'DISK_FAILED' })
+    expect(readdirSync(join(world.home, 'trash'))).toEqual([])
+    await (await world.store.resume('mine')).close()
+  })
+
+  test('if the manifest or the spool cannot be read, a remove and a visit fail with a code', async () => {
+    await world.make('mine')
+    const disk = blindTo('manifest.json')
+    disk.failing = true
+    await expect(storeOn(disk).remove('mine')).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    const list = (path: string): string[] => {
+      if (basename(path) === 'spool') throw fault('EIO')
+      return nodeDisk.list(path)
+    }
+    const visiting = storeOn({ list }).visit('new', (visit) => visit.append({ type: 'note' }), { create: {} })
+    await expect(visiting).rejects.toMatchObject({ code: 'DISK_FAILED' })
+    expect((await world.store.inspect('new')).summary.records).toBe(0)
+  })
+
+  test('a fork that cannot be opened says that it is made, and is not tried again', async () => {
+    await world.make('origin')
+    const disk = blindTo('/copy/manifest.json')
+    disk.failing = true
+    await expect(storeOn(disk).fork('origin', { id: 'copy' })).rejects.toMatchObject({
+      code: 'TOO_MANY_FILES',
+      message: expect.stringContaining('session copy is made, but cannot be opened') as string,
+      retryable: false,
+    })
+    await (await world.store.resume('copy')).close()
+  })
+
+  test.each([
+    ['may be tried again if nothing was written before', false],
+    ['is not tried again if a record was written before', true],
+  ])('a visit that fails %s', async (_, isWritten) => {
+    await world.make('mine')
+    let failing = false
+    const store = storeOn({
+      write(...args) {
+        if (failing) throw fault('ENOSPC')
+        return nodeDisk.write(...args)
+      },
+    })
+    const visiting = store.visit('mine', async (visit) => {
+      if (isWritten) await visit.append({ type: 'first' })
+      failing = true
+      await visit.append({ type: 'second' })
+    })
+    await expect(visiting).rejects.toMatchObject({ code: 'DISK_FULL', retryable: !isWritten })
+  })
 })
