@@ -18,7 +18,7 @@ export async function measure(bench, parts, { rounds, onRound = () => {} }) {
       taken.push(await sampleRound(bench, state, round))
     }
     onRound(bench, rounds, rounds)
-    return { ...judge(bench, taken), load }
+    return { ...judge(bench, taken), load, notes: bench.notes?.(state) ?? [] }
   } finally {
     await bench.teardown?.(state)
   }

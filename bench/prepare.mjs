@@ -36,12 +36,18 @@ export async function takeStint({ base }) {
 }
 
 /** Compiles c/<name>.c if it has changed; returns the path of the program. */
-export function program(name) {
+export const program = (name) => compile(name, name)
+
+/** Compiles c/<name>.c as a library to be preloaded, if it has changed; returns its path. */
+export const sharedLibrary = (name) => compile(name, `${name}.so`, '-shared', '-fPIC')
+
+function compile(name, output, ...flags) {
   const source = join(here, 'c', `${name}.c`)
-  const binary = join(here, 'bin', name)
+  const binary = join(here, 'bin', output)
   if (!isNewer(binary, source)) {
     mkdirSync(join(here, 'bin'), { recursive: true })
-    execFileSync('cc', ['-O2', '-Wall', '-Wextra', '-o', binary, source], { stdio: ['ignore', 2, 2] })
+    const args = ['-O2', '-Wall', '-Wextra', ...flags, '-o', binary, source]
+    execFileSync('cc', args, { stdio: ['ignore', 2, 2] })
   }
   return binary
 }

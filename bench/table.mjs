@@ -7,10 +7,11 @@ export function renderMachine({ node, platform, cpus, cpu, load, tmp, fileSystem
 }
 
 /** One bench: a line for each contender, with the subject's cost as a multiple of that contender's. */
-export function renderCase({ name, about, unit, subject, rounds, load, contenders }) {
+export function renderCase({ name, about, unit, subject, rounds, load, contenders, notes = [] }) {
   const header = ['', `${unit}`, 'p10..p90', `${subject} is`, 'p10..p90', 'target', '']
   const rows = contenders.map((contender) => [...figures(contender, perUnit[unit]), ...verdict(contender)])
-  return `${name}: ${about} (${rounds} rounds, load ${load.toFixed(1)})\n${align([header, ...rows])}`
+  const lines = notes.map((note) => `  ${note}\n`).join('')
+  return `${name}: ${about} (${rounds} rounds, load ${load.toFixed(1)})\n${align([header, ...rows])}${lines}`
 }
 
 function figures({ name, floor, cost, ratio }, scale) {
