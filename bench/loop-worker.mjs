@@ -18,7 +18,7 @@ async function stintOperations() {
   const slot = held?.slot('state', { version: '1', initial: {} })
   const files = await store.driver.files()
   const resting = await store.create()
-  for (let n = 0; n < 50; n++) await resting.append({ type: 'message', data })
+  await Promise.all(Array.from({ length: 500 }, () => resting.append({ type: 'message', data })))
   await resting.close()
   return {
     create: async () => (await store.create()).close(),
@@ -37,7 +37,7 @@ async function stintOperations() {
     export: () => files.export(resting.id, () => {}),
     visit: () => store.visit(resting.id, (visit) => visit.append({ type: 'note' })),
     async search() {
-      for await (const found of store.search({ text: 'no such text' })) throw new Error(found.id)
+      for await (const { seq } of store.search('no such text')) throw new Error(`found in record ${seq}`)
     },
   }
 }

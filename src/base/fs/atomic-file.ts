@@ -12,16 +12,22 @@ export function replaceFile(path: string, content: string | Uint8Array, disk: Di
   runNow(disk, replaceFileSteps(path, content, disk))
 }
 
-/** Replaces a file like `replaceFile`, in steps. */
-export function* replaceFileSteps(path: string, content: string | Uint8Array, disk: Disk): DiskSteps {
-  yield* replaceFileBy(path, (put) => put(bytesOf(content)), disk)
+/** Replaces a file like `replaceFile`, in steps. `beforeRename` may throw to leave the old file as it is. */
+export function* replaceFileSteps(
+  path: string,
+  content: string | Uint8Array,
+  disk: Disk,
+  beforeRename?: () => void,
+): DiskSteps {
+  yield* replaceFileBy(path, (put) => put(bytesOf(content)), disk, beforeRename)
 }
 
 /** Replaces a file like `replaceFile`, in steps, with content that `fill` supplies in pieces. */
-export function* replaceFileBy(path: string, fill: Fill, disk: Disk): DiskSteps {
+export function* replaceFileBy(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
   const staged = stagedPath(path)
   try {
     yield* fillStaged(staged, fill, disk)
+    beforeRename?.()
     disk.rename(staged, path)
   } catch (error) {
     discard(disk, staged)

@@ -190,7 +190,9 @@ export class FilesystemSession implements HeldSession {
     this.#lock.assertOwned()
     const { disk, paths } = directory
     this.#isManifestUpToDate = false
-    yield* replaceFileSteps(paths.manifest, formatManifest(next), disk)
+    // On a slow disk the new manifest takes a while: another process may have taken the session meanwhile.
+    const beforeRename = (): void => this.#lock.assertOwned()
+    yield* replaceFileSteps(paths.manifest, formatManifest(next), disk, beforeRename)
     this.#isManifestUpToDate = true
     this.#manifest = next
   }
