@@ -12,7 +12,7 @@ const worker = join(import.meta.dirname, '../loop-worker.mjs')
 /** 95 % of the ticks: the time between two may be this many times as long. */
 const target = { against: without, atMost: 1.053 }
 
-/** Runs an operation in a process of its own, and returns the nanoseconds between two ticks of a 5 ms timer. */
+/** Runs an operation in its own process; returns the nanoseconds between two ticks of a 5 ms timer. */
 function measure(state, name, kind, { operation, callers, seconds, syncMs }) {
   const directory = join(state.place.renew(), 'loop')
   mkdirSync(directory)
