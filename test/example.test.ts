@@ -46,10 +46,10 @@ test.concurrent('a bundle gives one envelope and a file that outlives the run; e
   expect(warnings).toEqual([`${inputs[1]} is empty`])
   expect(statSync(output_file).mode & 0o777).toBe(0o600)
   expect(dirname(dirname(output_file))).toBe(join(world.root, 'out'))
-  expect(basename(dirname(output_file))).toMatch(new RegExp(`^\\d+-${meta.request_id}$`))
+  expect(basename(dirname(output_file))).toMatch(new RegExp(`^${meta.request_id}-\\d+$`))
   expect(cleanup.auto_cleanup_after_seconds).toBe(300)
-  expect(meta.session_tmp_dir).toBe(join(world.root, meta.request_id))
-  expect(meta.session_pid_file).toBe(join(world.root, meta.request_id, '.stint/children.pids'))
+  expect(meta.session_tmp_dir).toBe(join(world.runs, meta.request_id))
+  expect(meta.session_pid_file).toBe(join(world.runs, meta.request_id, '.stint/children.pids'))
   expect(existsSync(meta.session_tmp_dir ?? '')).toBe(false)
   expect(world.leftovers()).toEqual([])
 })
@@ -73,7 +73,7 @@ test.concurrent('--keep sets how long the bundle stays, and a sweep before that 
   const { output_file, cleanup } = (await bundle(world, ['--keep', '2m', ...inputs]).finished).envelope()
     .data as Bundle
   const after = Date.now() / 1000
-  const expiry = Number.parseInt(basename(dirname(output_file)), 10)
+  const expiry = Number(basename(dirname(output_file)).split('-')[1])
   expect(cleanup.auto_cleanup_after_seconds).toBe(120)
   expect(expiry).toBeGreaterThanOrEqual(before + 120)
   expect(expiry).toBeLessThanOrEqual(after + 121)

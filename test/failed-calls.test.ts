@@ -21,7 +21,7 @@ test.each<[title: string, extent: SearchExtent]>([
   ['run', { every: 2 }],
   ['sessions append', { every: 2 }],
   ['sessions export', { calls: /mine.tar$/ }],
-  ['temp check', { calls: /owner.json$/ }],
+  ['temp check', { calls: /\.owner$/ }],
   ['doctor', { calls: /^close .*trial.file$/ }],
   ['hook status', { calls: /git-shim/ }],
   ['hook uninstall', { calls: /stint-backup|home.hooks/ }],

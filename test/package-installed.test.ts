@@ -42,7 +42,7 @@ test('a tool runs with only the installed package', async () => {
   chmodSync(path, 0o755)
   const { data, meta } = succeeded(await consumer.run(path, [])).envelope()
   expect(data).toEqual({ dir: meta.session_tmp_dir })
-  expect(dirname(meta.session_tmp_dir ?? '')).toBe(consumer.root)
+  expect(dirname(meta.session_tmp_dir ?? '')).toBe(consumer.runs)
 })
 
 test('npx finds the binary in this repository', async () => {

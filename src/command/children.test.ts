@@ -71,7 +71,7 @@ test.each<[string, Ending]>([
   expect(result).toMatchObject({ code: how.exit, stderr: '' })
   const { ok, error, meta } = result.envelope()
   expect({ ok, code: error?.code }).toEqual({ ok: how.exit === 0, code: how.code })
-  expect(meta.session_pid_file).toBe(join(world.root, meta.request_id, '.stint/children.pids'))
+  expect(meta.session_pid_file).toBe(join(world.runs, meta.request_id, '.stint/children.pids'))
   expect(world.leftovers()).toEqual([])
   // At process.exit there is only time to kill the processes, not to wait until they are gone.
   await until('no process is left', () => family.survivors.length === 0)

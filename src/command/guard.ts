@@ -156,5 +156,6 @@ if [ -z "$keep" ] && [ -d "$1" ] && [ ! -h "$1" ] && [ ! -e "$5" ] &&
   ! grep -qsF -e " $4/" -e " $4 " /proc/self/mountinfo; then
   mv -- "$1" "$2"
 fi
+[ -e "$1" ] || rm -f -- "$1.owner"
 rm -rf -- "$2" || { [ ! -h "$2" ] && chmod -R u+rwx -- "$2" && rm -rf -- "$2"; }
 `.replaceAll('\\$', '$')

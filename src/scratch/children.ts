@@ -5,10 +5,13 @@ import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { explained } from '../base/errors/if-possible.ts'
 import { codedError } from '../base/errors/stint-error.ts'
+import { makePathIn } from './create-in.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
 /** `.stint/children.pids`: one line per child of the run, `pid start-time program`. */
-const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
+const childrenFile = 'children.pids'
+
+const childrenPath = (scratch: string): string => join(scratch, metaDirectory, childrenFile)
 
 /**
  * Appends to the record of children. The file is opened before the first child is started, so a child that
@@ -27,7 +30,7 @@ export class ChildrenRecord {
     this.#fd = explained(
       (error) => codedError(error, `record children in ${scratch}`),
       () => {
-        const fd = openPrivateFile(this.path, 'a')
+        const fd = openPrivateFile(makePathIn(scratch, [metaDirectory, childrenFile]), 'a')
         writeAll(fd, '\n')
         return fd
       },

@@ -20,7 +20,7 @@ export function makeContextDirectory(
   return path
 }
 
-/** Logs a context in `.stint` of a scratch or of an output directory, which has no `.stint` before. */
+/** Logs a context in `.stint` of a scratch or of an output directory. */
 export function logContext(top: string, path: string, name: string, file: string | undefined): void {
   const line = { dir: relative(top, path), name, file: file ?? null }
   appendPrivateFile(makePathIn(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)

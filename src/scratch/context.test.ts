@@ -79,7 +79,7 @@ test('a path tracked by a cleaned context is removed with the outer context', ()
 test('a context that is never used makes no directory', () => {
   const { scratch } = here
   scratch.context('idle').clean()
-  expect(readdirSync(scratch.path)).toEqual(['.stint'])
+  expect(readdirSync(scratch.path)).toEqual([])
 })
 
 test('tracked files are removed before directories, and deeper directories before outer ones', () => {

@@ -3,9 +3,9 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,6 +13,9 @@ import { World } from '../../test/support/world.ts'
 import { joinScratch } from './join-scratch.ts'
 import { openRoot } from './root.ts'
 import { createScratch } from './scratch.ts'
+
+const copyOwner = (from: string, to: string): void =>
+  symlinkSync(readlinkSync(`${from}.owner`), `${to}.owner`)
 
 test('processes that join one scratch have separate contexts, files and kept files', async () => {
   await using world = new World()
@@ -45,7 +48,7 @@ test('an unused part makes no directory', async () => {
   await using world = new World()
   using scratch = createScratch({ root: openRoot(world.env) })
   joinScratch(scratch.path)?.context('unused').clean()
-  expect(readdirSync(scratch.path)).toEqual(['.stint'])
+  expect(readdirSync(scratch.path)).toEqual([])
 })
 
 test('only a scratch with a living owner can be joined', async () => {
@@ -60,22 +63,16 @@ test('only a scratch with a living owner can be joined', async () => {
   ]).finished
   using scratch = createScratch({ root })
   const elsewhere = join(world.tmp, basename(scratch.path))
-  const link = join(root.path, 'req_01M7H1MCE4FPMEP5TKAXVQDCS0')
+  const link = join(root.runs, 'req_01M7H1MCE4FPMEP5TKAXVQDCS0')
   symlinkSync(scratch.path, link)
-  mkdirSync(join(elsewhere, '.stint'), { recursive: true })
-  writeFileSync(join(elsewhere, '.stint/owner.json'), readFileSync(join(scratch.path, '.stint/owner.json')))
+  copyOwner(scratch.path, link)
+  mkdirSync(elsewhere)
+  copyOwner(scratch.path, elsewhere)
   const renamed = createScratch({ root })
-  renameSync(renamed.path, join(root.path, 'other-name'))
-  const wrong = [
-    '',
-    '/',
-    world.tmp,
-    root.path,
-    dead.stdout.trim(),
-    elsewhere,
-    link,
-    join(root.path, 'other-name'),
-  ]
+  const otherName = join(root.runs, 'other-name')
+  copyOwner(renamed.path, otherName)
+  renameSync(renamed.path, otherName)
+  const wrong = ['', '/', world.tmp, root.path, root.runs, dead.stdout.trim(), elsewhere, link, otherName]
   expect(existsSync(dead.stdout.trim())).toBe(true)
   expect(wrong.map((path) => joinScratch(path))).toEqual(wrong.map(() => undefined))
 })

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
-import { ulid } from '../base/text/id.ts'
+import { isRequestId, ulid } from '../base/text/id.ts'
+import { isRealDirectory } from '../base/fs/exists.ts'
 import { liveness } from '../base/process/liveness.ts'
 import { ScratchContext } from './context.ts'
 import { createDirectory } from './create-in.ts'
@@ -14,15 +15,16 @@ import { newScratchRun } from './scratch-run.ts'
 export function joinScratch(path: string): ScratchContext | undefined {
   const owner = readOwner(path)
   const root = owner && rootAbove(path)
-  if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
-  if (liveness(owner.identity) === 'dead') return undefined
-  const run = newScratchRun(root, owner.request_id, owner.identity)
+  const requestId = basename(path)
+  if (owner === undefined || root === undefined || !isRequestId(requestId)) return undefined
+  if (!isRealDirectory(path) || liveness(owner.identity) === 'dead') return undefined
+  const run = newScratchRun(root, requestId, owner.identity)
   return new ScratchContext(run, '', () => makePart(path))
 }
 
 function rootAbove(path: string): ScratchRoot | undefined {
-  const root = findRoot({ STINT_TMP_ROOT: dirname(dirname(path)) })
-  return root?.path === dirname(path) ? root : undefined
+  const root = findRoot({ STINT_TMP_ROOT: dirname(dirname(dirname(path))) })
+  return root?.runs === dirname(path) ? root : undefined
 }
 
 /** The name is random, because several processes can join at once. */

@@ -6,7 +6,11 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory } from './root.ts'
 import type { ScratchRun } from './scratch-run.ts'
 
-/** Files for the caller: `out/<expiry>-<requestId>/`, with the earliest expiry in seconds since the epoch. */
+/**
+ * Files for the caller: `out/<requestId>-<expiry>/`, with the earliest expiry in seconds since the epoch.
+ * Older versions have the two in the other order: they do not know the owners of this one, so they must not
+ * take its outputs for their own, and remove those of a run that is alive.
+ */
 export interface OutputDirectory {
   path: string
   keepSeconds: number
@@ -23,7 +27,7 @@ export function outputDirectoryFor(
     throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
   const known = outputs.find((output) => output.keepSeconds === keepSeconds)
   if (known !== undefined) return known.path
-  const path = join(root.out, `${Math.ceil(clock.now() / 1000) + keepSeconds}-${requestId}`)
+  const path = join(root.out, `${requestId}-${Math.ceil(clock.now() / 1000) + keepSeconds}`)
   for (const directory of [root.out, path]) ensureScratchDirectory(directory)
   outputs.push({ path, keepSeconds })
   return path
@@ -42,8 +46,9 @@ export function startExpiry(directories: readonly OutputDirectory[], now: number
 
 /** The earliest expiry in a name of `out/`, in milliseconds since the epoch; undefined for other names. */
 export function outputExpiry(name: string): number | undefined {
-  const [, seconds, requestId = ''] = /^(\d{1,12})-(.*)$/.exec(name) ?? []
-  return isRequestId(requestId) ? Number(seconds) * 1000 : undefined
+  const [, requestId, seconds, olderSeconds, olderId = ''] =
+    /^(?:(\w+)-(\d{1,12})|(\d{1,12})-(\w+))$/.exec(name) ?? []
+  return isRequestId(requestId ?? olderId) ? Number(seconds ?? olderSeconds) * 1000 : undefined
 }
 
 /** The shell command that removes the files before they expire. */

@@ -1,9 +1,11 @@
+import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
+import { type Machine, thisMachine } from '../base/process/platform.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { parseObject } from '../base/text/fields.ts'
-import { createPrivateFile } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 
 /** Whether a scratch stays when its run ends. */
 export type Keep = 'never' | 'on-failure' | 'always'
@@ -18,66 +20,136 @@ export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
 
 const isKeep = (value: unknown): value is Keep => keepPolicies.includes(value as Keep)
 
-/** `.stint/owner.json`: the owner of a scratch. Written before the scratch is visible, never changed. */
+/** The owner of a scratch. */
 export interface Owner {
-  schema_version: 1
-  request_id: string
+  identity: Identity
   session_id: string | null
   /** The run in which this run was started. */
   parent_request_id: string | null
-  identity: Identity
-  /** For display only: names can change and repeat. */
-  hostname: string
-  created_at: number
   /** Name of the program, without its arguments, which may contain secrets. */
   command: string | null
   /** With another policy than `never`, a scratch that outlives its owner is kept on purpose. */
   keep: Keep
+  /** In milliseconds since the epoch. */
+  created_at: number
 }
 
+/** The directory in a scratch for stint's own files; made when there is one. */
 export const metaDirectory = '.stint'
-export const ownerFile = 'owner.json'
 
-export function writeOwner(scratch: string, owner: Owner): void {
-  createPrivateFile(join(scratch, metaDirectory, ownerFile), `${JSON.stringify(owner)}\n`)
+const ownerSuffix = '.owner'
+
+/**
+ * `<requestId>.owner`, beside the scratch: a symbolic link whose target is the owner record. It is made
+ * before the scratch and removed after it, each in one call, so no scratch is ever without an owner: after a
+ * crash, a sweep finds both, or the link alone.
+ */
+const ownerLink = (scratch: string): string => `${scratch}${ownerSuffix}`
+
+/** The run that a name shows as the one whose owner link it is; undefined for any other name. */
+export function ownedRun(name: string): string | undefined {
+  const requestId = name.endsWith(ownerSuffix) ? name.slice(0, -ownerSuffix.length) : ''
+  return isRequestId(requestId) ? requestId : undefined
 }
+
+export const writeOwner = (scratch: string, owner: Omit<Owner, 'created_at'>): void =>
+  symlinkSync(formatOwner(owner), ownerLink(scratch))
+
+/** Removes the owner record. One that stays is removed by a sweep, when its process is dead. */
+export const removeOwner = (scratch: string): void => ifPossible(() => unlinkSync(ownerLink(scratch)))
 
 /**
  * Reads the owner record of a scratch; undefined if it is missing or invalid. With `throwOnError`, a record
- * that exists but cannot be read throws.
+ * that exists but cannot be read throws, and so does a link in a format that this version does not know.
  */
 export function readOwner(scratch: string, onError?: 'throwOnError'): Owner | undefined {
-  const text = readSmallFile(join(scratch, metaDirectory, ownerFile), onError)
-  return text === undefined ? undefined : parseOwner(text)
+  const read = (): Owner | undefined => readOwnerLink(scratch) ?? readOwnerFile(scratch, onError)
+  return onError === 'throwOnError' ? read() : ifPossible(read)
 }
 
-export function parseOwner(text: string): Owner | undefined {
+function readOwnerLink(scratch: string): Owner | undefined {
+  const link = ownerLink(scratch)
+  const stat = lstatSync(link, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  const owner = parseOwnerLink(readlinkSync(link))
+  if (owner === undefined) throw new Error(`${link} is no owner record of this version`)
+  return { ...owner, created_at: Math.round(stat.mtimeMs) }
+}
+
+/**
+ * Formats the target of an owner link, seven fields or ten. Seven take at most 59 bytes, which ext4 keeps in
+ * the inode itself: a longer target takes a block, and the disk is told when that is freed.
+ */
+export function formatOwner(owner: Omit<Owner, 'created_at'>): string {
+  const { keep, session_id, parent_request_id, command } = owner
+  const process = `${formatIdentity(owner.identity)}:${keepPolicies.indexOf(keep)}`
+  const shown = [session_id, parent_request_id, command]
+  return shown.some(Boolean) ? [process, ...shown.map(encodeText)].join(':') : process
+}
+
+let formatted: { identity: Identity; text: string } | undefined
+
+/** Formats an identity; that of the last call, nearly always this process, only once. */
+function formatIdentity(identity: Identity): string {
+  if (formatted?.identity === identity) return formatted.text
+  const { pid, started, pidns, timens, host, boot } = identity
+  const text = [pid, started ?? '', ...[pidns, timens, host, boot].map(brief)].join(':')
+  formatted = { identity, text }
+  return text
+}
+
+/** The end of an id of this machine: enough to tell it from every other. */
+const brief = (id: string): string => id.replaceAll('-', '').slice(-9)
+
+/** At most 384 bytes: XFS takes no target over 1,023. A character becomes up to three bytes, or nine. */
+function encodeText(text: string | null): string {
+  const most = (text ?? '').slice(0, /^[ -~]*$/.test(text ?? '') ? 128 : 32)
+  return encodeURIComponent(most.replaceAll(/\p{Surrogate}/gu, '\u{FFFD}'))
+}
+
+export function parseOwnerLink(target: string): Omit<Owner, 'created_at'> | undefined {
+  const [pid, started, pidns, timens, host, boot, keep, ...shown] = target.split(':')
+  const here = thisMachine()
+  const whole = (field: keyof Machine, given: string | undefined): string | undefined =>
+    given === brief(here[field]) ? here[field] : given
+  const identity = parseIdentity({
+    pid: Number(pid),
+    started: started === '' ? null : Number(started),
+    pidns: whole('pidns', pidns),
+    timens: whole('timens', timens),
+    host: whole('host', host),
+    boot: whole('boot', boot),
+  })
+  const policy = keepPolicies[Number(keep)]
+  const texts = ifPossible(() => shown.map((text) => decodeURIComponent(text) || null))
+  if (identity === undefined || policy === undefined || ![0, 3].includes(texts?.length ?? 1)) return undefined
+  const [session_id = null, parent_request_id = null, command = null] = texts ?? []
+  return { identity, keep: policy, session_id, parent_request_id, command }
+}
+
+/** `.stint/owner.json` in the scratch, where older versions keep the owner. */
+const readOwnerFile = (scratch: string, onError?: 'throwOnError'): Owner | undefined => {
+  const text = readSmallFile(join(scratch, metaDirectory, 'owner.json'), onError)
+  return text === undefined ? undefined : parseOwnerFile(text)
+}
+
+export function parseOwnerFile(text: string): Owner | undefined {
   const value = parseObject(text)
   if (value?.schema_version !== 1) return undefined
   const identity = parseIdentity(value.identity)
   if (identity === undefined || typeof value.request_id !== 'string') return undefined
   const textOrNull = (field: unknown): string | null => (typeof field === 'string' ? field : null)
   return {
-    schema_version: 1,
-    request_id: value.request_id,
+    identity,
     session_id: textOrNull(value.session_id),
     parent_request_id: textOrNull(value.parent_request_id),
-    identity,
-    hostname: textOrNull(value.hostname) ?? '',
-    created_at: typeof value.created_at === 'number' ? value.created_at : 0,
     command: textOrNull(value.command),
     keep: isKeep(value.keep) ? value.keep : 'never',
+    created_at: typeof value.created_at === 'number' ? value.created_at : 0,
   }
 }
 
-/**
- * The name under which a scratch is made. It is renamed when its owner record is inside, so that no scratch
- * is ever seen without an owner; after a crash in between, the sweep finds the maker in the staging name.
- */
-export const stagingName = (requestId: string, by: Identity): string =>
-  `.new-${requestId}-${by.pid}-${by.started ?? ''}-${by.pidns}-${by.boot.slice(0, 8)}`
-
-/** The process that a staging name shows as the maker; undefined for any other name. */
+/** The process that made `.new-…`, as older versions name a scratch until its owner record is inside. */
 export function parseStagingName(name: string, here: Identity): Identity | undefined {
   const [, requestId = '', pid, started, pidns = '', boot = ''] =
     /^\.new-(\w+)-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name) ?? []

@@ -150,7 +150,7 @@ test('the files of a bind mount inside a scratch survive the run and the sweep, 
     const script = `
       "$0" "$1" run ${guard} --json -- sh -c '${mounting}'
       "$0" "$1" sweep --json; echo "exit $?"
-      umount "$STINT_TMP_ROOT"/stint-*/req_*/m && "$0" "$1" sweep --json`
+      umount "$STINT_TMP_ROOT"/stint-*/run/req_*/m && "$0" "$1" sweep --json`
     const { stdout } = await inOwnMounts(world, script)
     const [ran, swept, exit, after] = stdout.trim().split('\n')
     expect(validEnvelope(`${ran}\n`)).toMatchObject({
@@ -179,9 +179,9 @@ test('after SIGKILL, the guard leaves a bind mount inside the scratch alone', as
   writeFileSync(join(precious, 'file'), 'data')
   const script = `
     "$0" "$1" run -- sh -c 'mkdir "$TMPDIR/m" && mount --bind "${precious}" "$TMPDIR/m" && kill -9 $PPID && sleep 300'
-    id=$(basename "$STINT_TMP_ROOT"/stint-*/req_*)
+    id=$(basename "$STINT_TMP_ROOT"/stint-*/run/req_*/)
     while grep -qsF "STINT_GUARD=$id" /proc/[0-9]*/environ; do sleep 0.02; done
-    ls "$STINT_TMP_ROOT"/stint-*/req_*/m`
+    ls "$STINT_TMP_ROOT"/stint-*/run/req_*/m`
   const { stdout } = await inOwnMounts(world, script)
   expect(stdout).toBe('file\n')
   expect(existsSync(join(precious, 'file'))).toBe(true)

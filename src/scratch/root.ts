@@ -11,6 +11,8 @@ export interface ScratchRoot {
   /** Passed to children as `STINT_TMP_ROOT`, so that a run started in a run uses this root, too. */
   readonly tmp: string
   readonly path: string
+  /** The scratches, each with its owner beside it. Older versions have theirs in `path` itself. */
+  readonly runs: string
   /** Entries are renamed into it before they are deleted, so no process sees a half-deleted scratch. */
   readonly trash: string
   /** Files for the caller, kept until they expire. */
@@ -22,8 +24,20 @@ export interface ScratchRoot {
 /** The root of this user in a temp directory. Does not touch the file system. */
 export const rootOf = (tmp: string): ScratchRoot => {
   const path = join(tmp, `stint-${geteuid()}`)
-  return { tmp, path, trash: join(path, 'trash'), out: join(path, 'out'), tracked: join(path, 'tracked') }
+  const within = (name: string): string => join(path, name)
+  return {
+    tmp,
+    path,
+    runs: within('run'),
+    trash: within('trash'),
+    out: within('out'),
+    tracked: within('tracked'),
+  }
 }
+
+/** Where the scratch of a run is, or was made by an older version. */
+export const scratchPaths = ({ runs, path }: ScratchRoot, requestId: string): string[] =>
+  [runs, path].map((directory) => join(directory, requestId))
 
 /** Opens the scratch root, or makes it. Throws `TEMP_DIR_UNSAFE` if it is no directory of this user. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
@@ -31,6 +45,7 @@ export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   if (opened?.given === tmp && isUnchanged(opened)) return opened.root
   const root = rootOf(findTmp(env))
   ensureScratchDirectory(root.path)
+  ensureScratchDirectory(root.runs)
   ensureScratchDirectory(root.trash)
   const stat = lstatRoot(root)
   opened = stat && { given: tmp, root, dev: stat.dev, ino: stat.ino }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import type { OutputDirectory } from './output.ts'
@@ -31,7 +30,7 @@ export const newScratchRun = (
 ): ScratchRun => ({
   root,
   requestId,
-  path: join(root.path, requestId),
+  path: `${root.runs}/${requestId}`,
   clock,
   owner,
   outputs: [],

@@ -12,9 +12,11 @@ import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
 import { newRequestId } from '../base/text/id.ts'
 import { sweepSync } from '../sweep/sweep.ts'
 import { cleanupCommand } from './output.ts'
+import { readOwner } from './owner.ts'
 import { openRoot } from './root.ts'
 import { createScratch } from './scratch.ts'
 import { identifyForTracking } from './tracked.ts'
@@ -82,7 +84,7 @@ test('an output outlives the scratch, and its command removes it', async () => {
   const c = scratch.output('later.txt', { keepSeconds: 3600 })
   expect([dirname(a), mode(a), mode(dirname(a))]).toEqual([dirname(b), 0o600, 0o700])
   expect(dirname(c)).not.toBe(dirname(a))
-  expect(basename(dirname(a))).toMatch(new RegExp(`^\\d+-${scratch.requestId}$`))
+  expect(basename(dirname(a))).toMatch(new RegExp(`^${scratch.requestId}-\\d+$`))
   scratch.remove()
   expect([a, b, c].map((path) => existsSync(path))).toEqual([true, true, true])
   await world.start('sh', ['-c', cleanupCommand(scratch.outputs)]).finished
@@ -141,7 +143,7 @@ test('an invalid request id and an existing one are refused', () => {
   const make = (requestId: string) => codeOf(() => createScratch({ root: scratch.root, requestId }))
   for (const id of ['', '../../outside', 'req_x', `${newRequestId()}/..`]) expect(make(id)).toBe('ARG_ERROR')
   expect(make(scratch.requestId)).toBe('NAME_TAKEN')
-  expect(readdirSync(scratch.root.path).sort()).toEqual([scratch.requestId, 'trash'].sort())
+  expect(readdirSync(scratch.root.runs)).toEqual([scratch.requestId, `${scratch.requestId}.owner`])
 })
 
 test('a scratch removed by another process is an error when it is used, but not when it is removed', () => {
@@ -187,13 +189,5 @@ test('the exit of a process removes the scratches it forgot', async () => {
 
 test('the owner record names the run and its process', () => {
   const { scratch } = here
-  const owner = JSON.parse(readFileSync(join(scratch.path, '.stint/owner.json'), 'utf8')) as Record<
-    string,
-    unknown
-  >
-  expect(owner).toMatchObject({
-    schema_version: 1,
-    request_id: scratch.requestId,
-    identity: { pid: process.pid },
-  })
+  expect(readOwner(scratch.path)).toMatchObject({ identity: ownIdentity(), keep: 'never', command: null })
 })

@@ -1,22 +1,21 @@
-import { lstatSync, renameSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { existsSync, rmdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Clock } from '../base/process/clock.ts'
-import { exists } from '../base/fs/exists.ts'
 import { isRequestId, newRequestId } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
-import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
+import { nothingRemoved, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
 import { runToEnd } from '../base/process/run-generator.ts'
+import { succeeds } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ScratchContext } from './context.ts'
-import { removeViaTrash, removeBareScratch, moveToTrash } from './trash.ts'
+import { removeViaTrash, moveToTrash } from './trash.ts'
 import { startExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
-import { type Keep, metaDirectory, stagingName, writeOwner } from './owner.ts'
+import { type Keep, type Owner, removeOwner, writeOwner } from './owner.ts'
 import { removeDeadTracked } from './remove-dead-tracked.ts'
 import { createFile, makePathIn, safeNameParts } from './create-in.ts'
 import { resourceChannel } from './resource-event.ts'
-import { openRoot, type ScratchRoot } from './root.ts'
+import { ensureScratchDirectory, openRoot, type ScratchRoot } from './root.ts'
 import { type ScratchRun, newScratchRun } from './scratch-run.ts'
 
 export interface ScratchOptions {
@@ -40,13 +39,11 @@ export interface ScratchOptions {
  * const input = scratch.file('input.json', '{}')
  */
 export class Scratch extends ScratchContext {
-  readonly #metaInode: number
   #released = false
 
   /** @internal */
-  constructor(run: ScratchRun, metaInode: number) {
+  constructor(run: ScratchRun) {
     super(run, '', () => run.path)
-    this.#metaInode = metaInode
     removeAtExit(this)
   }
 
@@ -78,9 +75,12 @@ export class Scratch extends ScratchContext {
   /** Removes the scratch and the paths it tracks. Never throws: `failures` lists what is left. */
   remove(): Removal {
     return this.#end(() => {
-      const { root, path } = this
-      if (!resourceChannel.hasSubscribers && removeBareScratch(root, path, this.#metaInode))
-        return { ...nothingRemoved(), removed: 3 }
+      const { root, path } = this.run
+      // Most are empty at their end. Then the owner goes last: after a crash, a sweep finds it alone.
+      if (!resourceChannel.hasSubscribers && succeeds(() => rmdirSync(path))) {
+        removeOwner(path)
+        return { ...nothingRemoved(), removed: 1 }
+      }
       const inTrash = join(root.trash, basename(path))
       const options = this.reporting({}, (gone) => gone.replace(inTrash, () => path))
       return this.reported(removeViaTrash(root, path, options))
@@ -122,7 +122,7 @@ export class Scratch extends ScratchContext {
     this.run.gone = true
     // Tracked paths first: if this process is killed in between, a sweep finds the scratch and starts again.
     const own = this.cleanTracked()
-    if (!exists(join(this.root.tracked, this.requestId))) return totalRemoval([discardScratch(), own])
+    if (!existsSync(`${this.root.tracked}/${this.requestId}`)) return totalRemoval([discardScratch(), own])
     // Then the paths tracked by processes that joined this scratch. The record repeats our own failures.
     const reported = new Set(own.failures.map(({ path }) => path))
     const others = runToEnd(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
@@ -133,39 +133,44 @@ export class Scratch extends ScratchContext {
   }
 }
 
-/** Makes a scratch. It becomes visible, by a rename, with its owner record inside. */
+/** Makes a scratch, after the record of its owner. */
 export function createScratch(options: ScratchOptions = {}): Scratch {
   const root = options.root ?? openRoot()
-  const requestId = options.requestId ?? newRequestId()
-  if (!isRequestId(requestId))
+  const { requestId = newRequestId() } = options
+  if (options.requestId !== undefined && !isRequestId(requestId))
     throw new StintError('ARG_ERROR', `${JSON.stringify(requestId.slice(0, 80))} is not a request id`, {
       hint: 'Leave it out, or make one with `newRequestId()`.',
     })
-  const identity = ownIdentity()
-  const run = newScratchRun(root, requestId, identity, options.clock)
-  const staging = join(root.path, stagingName(requestId, identity))
-  let metaInode: number
+  const run = newScratchRun(root, requestId, ownIdentity(), options.clock)
   try {
-    makePrivateDirectory(staging)
-    makePrivateDirectory(join(staging, metaDirectory))
-    metaInode = lstatSync(join(staging, metaDirectory)).ino
-    writeOwner(staging, {
-      schema_version: 1,
-      request_id: requestId,
+    makeOwned(run, {
+      identity: run.owner,
       session_id: options.sessionId ?? null,
       parent_request_id: options.parentRequestId ?? null,
-      identity,
-      hostname: hostname(),
-      created_at: run.clock.now(),
       command: options.command ?? null,
       keep: options.keep ?? 'never',
     })
-    renameSync(staging, run.path)
   } catch (error) {
-    removeTree(staging)
     throw creationError(error, run)
   }
-  return new Scratch(run, metaInode)
+  return new Scratch(run)
+}
+
+function makeOwned({ root, path }: ScratchRun, owner: Omit<Owner, 'created_at'>): void {
+  try {
+    writeOwner(path, owner)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    // The directory of the scratches was removed since the root was opened.
+    ensureScratchDirectory(root.runs)
+    writeOwner(path, owner)
+  }
+  try {
+    makePrivateDirectory(path)
+  } catch (error) {
+    removeOwner(path)
+    throw error
+  }
 }
 
 function creationError(error: unknown, { root, path }: ScratchRun): unknown {

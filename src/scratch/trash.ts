@@ -1,4 +1,4 @@
-import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { openDirectory } from '../base/fs/open-directory.ts'
 import { exists } from '../base/fs/exists.ts'
@@ -13,7 +13,8 @@ import {
 } from '../base/fs/remove-tree.ts'
 import { runToEnd } from '../base/process/run-generator.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
-import { metaDirectory, ownerFile } from './owner.ts'
+import { isRequestId } from '../base/text/id.ts'
+import { removeOwner } from './owner.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Moves an entry of the root to `trash/`, unless it is there already, and removes it there. */
@@ -34,27 +35,9 @@ export function* removeViaTrashSteps(
 }
 
 /**
- * Removes a scratch that contains only its owner record, as most do at their end; returns false for any
- * other. It skips the mount check: three links prove that `.stint` is the only subdirectory, and `metaInode`
- * that it is the original.
+ * Moves an entry to the trash, and forgets the owner of a scratch. Returns its new path, or the failure: a
+ * mount beneath, or no permission.
  */
-export function removeBareScratch(root: ScratchRoot, path: string, metaInode: number): boolean {
-  try {
-    if (lstatSync(path).nlink !== 3) return false
-    const trashed = join(root.trash, basename(path))
-    using meta = openDirectory(join(path, metaDirectory))
-    if (meta.ino !== metaInode) return false
-    renameSync(path, trashed)
-    unlinkSync(`${meta.base}/${ownerFile}`)
-    rmdirSync(join(trashed, metaDirectory))
-    rmdirSync(trashed)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Moves an entry to the trash. Returns its new path, or the failure: a mount beneath, or no permission. */
 export function moveToTrash(
   root: Pick<ScratchRoot, 'trash'>,
   path: string,
@@ -66,13 +49,22 @@ export function moveToTrash(
   for (let retried = false; ; retried = true) {
     try {
       renameSync(path, trashed)
+      forgetOwner(path)
       return trashed
     } catch (error) {
-      if (!exists(path)) return exists(trashed) ? unlessMounted(trashed) : { failures: [] }
+      if (!exists(path)) {
+        forgetOwner(path)
+        return exists(trashed) ? unlessMounted(trashed) : { failures: [] }
+      }
       if (!retried && repair(root, path, errorCode(error))) continue
       return { failures: [{ path, type: 'directory', error: errorCode(error) ?? String(error) }] }
     }
   }
+}
+
+/** Removes the owner of a scratch that is no longer where it was. */
+function forgetOwner(path: string): void {
+  if (isRequestId(basename(path))) removeOwner(path)
 }
 
 function unlessMounted(path: string): string | Pick<Removal, 'failures'> {

@@ -1,14 +1,14 @@
 import { lstatSync, type Stats } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
 import { liveness, ownIdentity } from '../base/process/liveness.ts'
 import { geteuid } from '../base/process/platform.ts'
-import { isRequestId, isSessionId } from '../base/text/id.ts'
+import { isRequestId, isSessionId, requestIdIn } from '../base/text/id.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
-import { type Owner, parseStagingName, readOwner } from '../scratch/owner.ts'
-import type { ScratchRoot } from '../scratch/root.ts'
+import { ownedRun, type Owner, parseStagingName, readOwner } from '../scratch/owner.ts'
+import { scratchPaths, type ScratchRoot } from '../scratch/root.ts'
 import { readTrackedRecord } from '../scratch/tracked-record.ts'
 import type { SweptDirectory } from './swept-directories.ts'
 import type { EntryFacts } from './verdict.ts'
@@ -33,7 +33,8 @@ export function gatherFacts(directory: SweptDirectory, name: string): EntryFacts
     return isOwnDirectory && isTrashedSession(name, path) ? { ...facts, kind: 'session' } : facts
   }
   if (kind === 'tracked' && root !== undefined) return withTracker(facts, name, root)
-  if (kind === 'out') return withExpiry(facts, name, directory.path, stat.mtimeMs)
+  if (kind === 'out' && root !== undefined) return withExpiry(facts, name, root, stat.mtimeMs)
+  if (kind === 'runs' && facts.type === 'symlink') return withLink(facts, name, directory.path)
   return facts.type === 'directory' && facts.sameUser ? withOwner(facts, name, path) : facts
 }
 
@@ -55,7 +56,7 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
   // An unfinished rewrite of a record names no owner.
   if (isStaged(name)) return { ...facts, kind: 'tracked' }
   if (!isRequestId(name)) return facts
-  if (exists(join(root.path, name)) || exists(join(root.trash, name))) return undefined
+  if ([...scratchPaths(root, name), join(root.trash, name)].some(exists)) return undefined
   const tracked = { ...facts, kind: 'tracked' as const }
   try {
     const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []
@@ -68,16 +69,26 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
 }
 
 /** The time to keep an output counts from the end of its run: nothing expires while the run is alive. */
-function withExpiry(facts: EntryFacts, name: string, out: string, modifiedAt: number): EntryFacts {
+function withExpiry(facts: EntryFacts, name: string, root: ScratchRoot, modifiedAt: number): EntryFacts {
   const earliest = outputExpiry(name)
   if (earliest === undefined) return facts
-  const owner = readOwner(join(dirname(out), name.replace(/^\d+-/, '')))
+  const [owner] = scratchPaths(root, requestIdIn(name) ?? '').flatMap((path) => readOwner(path) ?? [])
   return {
     ...facts,
     kind: 'output',
     expiresAt: Math.max(earliest, modifiedAt),
     owner: owner && seenOwner(owner),
   }
+}
+
+/** An owner record is judged by itself, as a scratch being made or removed, only without its scratch. */
+function withLink(facts: EntryFacts, name: string, runs: string): EntryFacts | undefined {
+  const requestId = ownedRun(name)
+  if (requestId === undefined || !facts.sameUser) return facts
+  const scratch = join(runs, requestId)
+  if (exists(scratch)) return undefined
+  const { owner, unreadable } = scratchOwner(scratch)
+  return { ...facts, kind: 'staging', unreadable, owner: owner && { ...owner, keep: 'never' } }
 }
 
 function withOwner(facts: EntryFacts, name: string, path: string): EntryFacts {

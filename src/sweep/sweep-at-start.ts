@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { takeTurnIfDue } from '../base/fs/at-most-every.ts'
+import { ownedRun } from '../scratch/owner.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 
 const atMostEveryMs = 60_000
@@ -30,8 +31,9 @@ type OwnScratch = Pick<Scratch, 'root' | 'requestId'>
 /** Whether the root contains nothing but this run's scratch, so that there is nothing to sweep. */
 function isAlone({ root, requestId }: OwnScratch): boolean {
   const others = [
-    ...readdirSync(root.path).filter((name) => name !== 'trash'),
+    ...readdirSync(root.path).filter((name) => name !== 'run' && name !== 'trash'),
+    ...readdirSync(root.runs).filter((name) => name !== requestId && ownedRun(name) !== requestId),
     ...readdirSync(root.trash).filter((name) => name !== sweptStamp),
   ]
-  return others.every((name) => name === requestId)
+  return others.length === 0
 }

@@ -48,7 +48,7 @@ test('one sweep removes 2,000 files in one scratch, and a tree 4 levels deep and
   })
   expect(report).toMatchObject({ failures: [], complete: true })
   expect(report.removed.map(({ path }) => path).sort()).toEqual([files, tree].sort())
-  // A planted scratch has 4 entries: itself, `.stint`, its owner record and a file.
+  // A planted scratch has 4 entries: itself, `.stint`, the record of its children and a file.
   expect(report.entriesRemoved).toBe(2000 + entries + 2 * 4)
   expect(world.leftovers()).toEqual([])
   expect(progress.at(-1)).toBe(1)

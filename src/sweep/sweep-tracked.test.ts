@@ -130,7 +130,7 @@ test('a tracked path that cannot be examined is a failure, and stays on record',
   chmodSync(closed, 0o311)
   const swept = (await start([stintBin, 'sweep', '--json'])).envelope()
   expect(swept.data).toMatchObject({ removed: [{ path: join(closed, 'x') }], failures: [] })
-  expect([lstatSync(closed).mode & 0o777, readdirSync(root)]).toEqual([0o311, ['trash']])
+  expect([lstatSync(closed).mode & 0o777, readdirSync(root)]).toEqual([0o311, ['run', 'trash']])
 })
 
 test('a run whose tracked path cannot be examined does not stop the sweep of other runs', async () => {
@@ -155,7 +155,7 @@ test('a record whose scratch is gone is swept by itself if its run is dead', asy
   writeFileSync(tracked, '')
   await deadTracker(world, world.tmp, 'elsewhere')
   const scratch = world.leftovers().find((name) => name.startsWith('req_')) ?? ''
-  rmSync(join(world.root, scratch), { recursive: true })
+  rmSync(join(world.runs, scratch), { recursive: true })
   const record = join(world.root, 'tracked', scratch)
   const text = readFileSync(record, 'utf8')
   writeFileSync(

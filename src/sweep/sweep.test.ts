@@ -14,14 +14,14 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildHalfDead } from '../../test/support/build-c.ts'
-import { deadPid, plant } from '../../test/support/plant.ts'
+import { deadPid, plant, plantOlder } from '../../test/support/plant.ts'
 import { sweep } from '../../test/support/sweep-data.ts'
 import { treeHash } from '../../test/support/tree-hash.ts'
 import { isRoot, isRunning, openToAll, stintBin, until, World } from '../../test/support/world.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
-import { identify, ownIdentity } from '../base/process/liveness.ts'
+import { identify, type Identity, ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
-import { stagingName } from '../scratch/owner.ts'
+import { createScratch } from '../scratch/scratch.ts'
 import { sweepSync } from './sweep.ts'
 
 const dayOld = (path: string): void => utimesSync(path, 0, 0)
@@ -39,13 +39,13 @@ test('a living run is never swept; after its death, one sweep removes everything
   await until('it is up', () => running.output().stdout.includes('up'))
   const [name = ''] = world.leftovers()
   expect(await sweep(world)).toMatchObject({ removed: [], kept: [{ reason: 'owner-alive' }], bytes_freed: 0 })
-  expect(readFileSync(join(world.root, name, 'work'), 'utf8')).toBe('work\n')
-  const pids = readFileSync(join(world.root, name, '.stint/children.pids'), 'utf8')
+  expect(readFileSync(join(world.runs, name, 'work'), 'utf8')).toBe('work\n')
+  const pids = readFileSync(join(world.runs, name, '.stint/children.pids'), 'utf8')
   running.child.kill('SIGKILL')
   process.kill(Number.parseInt(pids, 10), 'SIGKILL')
   await until('both are dead', () => !isRunning(running.pid) && !isRunning(Number.parseInt(pids, 10)))
   const { removed, bytes_freed } = await sweep(world)
-  expect(removed).toMatchObject([{ path: join(world.root, name), reason: 'owner-dead' }])
+  expect(removed).toMatchObject([{ path: join(world.runs, name), reason: 'owner-dead' }])
   expect(bytes_freed).toBeGreaterThan(5)
   expect(world.leftovers()).toEqual([])
 })
@@ -134,7 +134,8 @@ test('a young scratch without a valid owner record stays', async () => {
     ...ownIdentity(),
     ...bad,
   }))
-  const young = [undefined, {}, ...forged].map((identity) => plant(world, identity))
+  const young = [undefined, {}, ...forged].map((identity) => plantOlder(world, identity))
+  young.push(plant(world, undefined))
   writeFileSync(join(young[0] ?? '', '.stint/owner.json'), '{"torn')
   const { removed, kept } = await sweep(world)
   expect(removed).toEqual([])
@@ -143,16 +144,66 @@ test('a young scratch without a valid owner record stays', async () => {
 
 test('an owner record that is a FIFO or a link neither blocks nor deceives the sweep', async () => {
   await using world = new World()
-  const path = plant(world, undefined)
+  const path = plantOlder(world, undefined)
   await world.start('mkfifo', [join(path, '.stint/owner.json')]).finished
-  const linked = plant(world, undefined)
+  const linked = plantOlder(world, undefined)
   symlinkSync('/etc/passwd', join(linked, '.stint/owner.json'))
   expect((await sweep(world)).kept.map(({ reason }) => reason)).toEqual(['ownerless', 'ownerless'])
 })
 
-test('a scratch whose maker died before it was renamed is judged by the maker in its staging name', async () => {
+test('a run that died between any two calls of making or removing its scratch is swept', async () => {
+  await using world = new World()
+  const gone = { ...ownIdentity(), pid: deadPid }
+  const [made, lone, kept] = [plant(world, gone), plant(world, gone), plant(world, gone, { keep: 'always' })]
+  const [living, livingLone] = [plant(world, ownIdentity()), plant(world, ownIdentity())]
+  for (const path of [lone, kept, livingLone]) rmSync(path, { recursive: true })
+  const { removed, kept: spared } = await sweep(world)
+  expect(removed.map(({ path }) => path).sort()).toEqual([`${kept}.owner`, `${lone}.owner`, made].sort())
+  expect(spared.map(({ path, reason }) => [path, reason]).sort()).toEqual([
+    [living, 'owner-alive'],
+    [`${livingLone}.owner`, 'owner-alive'],
+  ])
+  expect(readdirSync(world.runs).sort()).toEqual(
+    [living, `${living}.owner`, `${livingLone}.owner`].map((path) => basename(path)).sort(),
+  )
+})
+
+test('what older versions left is swept, and what they have is not', async () => {
+  await using world = new World()
+  const dead = plantOlder(world, { ...ownIdentity(), pid: deadPid })
+  const alive = plantOlder(world, ownIdentity())
+  const out = join(world.root, 'out')
+  const outputs = [newRequestId(), basename(alive)].map((requestId) => join(out, `1-${requestId}`))
+  for (const path of outputs) mkdirSync(path, { recursive: true, mode: 0o700 })
+  for (const path of outputs) dayOld(path)
+  const { removed, kept } = await sweep(world)
+  expect(removed.map(({ path }) => path).sort()).toEqual([dead, outputs[0]].sort())
+  expect(kept.map(({ path }) => path).sort()).toEqual([alive, outputs[1]].sort())
+})
+
+test('an older version finds nothing of a living run that it could take for its own', async () => {
+  await using world = new World()
+  const root = openRoot(world.env)
+  using scratch = createScratch({ root })
+  scratch.output('for-the-caller')
+  // It takes what is named after a run in the root for a scratch, and what begins with a time for an output.
+  expect(readdirSync(world.root).sort()).toEqual(['out', 'run', 'trash'])
+  expect(readdirSync(root.out)).toEqual([expect.stringMatching(/^req_/)])
+})
+
+test('an owner record in a format of a newer version protects the scratch, however old it is', async () => {
+  await using world = new World()
+  const path = plant(world, undefined)
+  symlinkSync('v2 of the record', `${path}.owner`)
+  const clock = { now: () => Date.now() + 48 * 3_600_000, mono: () => 0 }
+  expect(sweepSync({ root: openRoot(world.env), clock }).kept).toMatchObject([{ path, reason: 'unreadable' }])
+})
+
+test('a scratch of an older version whose maker died before it was renamed is judged by the maker in its staging name', async () => {
   await using world = new World()
   const me = ownIdentity()
+  const stagingName = (requestId: string, by: Identity): string =>
+    `.new-${requestId}-${by.pid}-${by.started}-${by.pidns}-${by.boot.slice(0, 8)}`
   const dead = join(world.root, stagingName(newRequestId(), { ...me, pid: deadPid }))
   const alive = join(world.root, stagingName(newRequestId(), me))
   const elsewhere = join(
@@ -282,7 +333,7 @@ test('a scratch whose owner cannot be proven dead is removed after a day without
 
 test('an owner record without read permission protects the scratch, however old it is', async () => {
   await using world = new World({}, openToAll)
-  const path = plant(world, { ...ownIdentity(), pid: deadPid })
+  const path = plantOlder(world, { ...ownIdentity(), pid: deadPid })
   chmodSync(join(path, '.stint/owner.json'), 0)
   const script = `
     import { sweepSync } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}

@@ -14,7 +14,7 @@ import { sweptStamp } from './sweep-at-start.ts'
 
 /** One directory whose entries the sweep judges. */
 export interface SweptDirectory {
-  kind: 'root' | 'out' | 'trash' | 'tracked' | 'sessions'
+  kind: 'root' | 'runs' | 'out' | 'trash' | 'tracked' | 'sessions'
   path: string
   /** The scratch root it belongs to; undefined for the trash of sessions. */
   root?: ScratchRoot
@@ -37,15 +37,17 @@ export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): S
   if (root === undefined) return []
   if (!options.dryRun) ensureScratchDirectory(root.trash)
   // Trash and outputs come first: judging them needs no look at processes.
-  const byScope: Record<Exclude<SweepScope, 'locks' | 'sessions' | 'all'>, SweptDirectory> = {
-    trash: { kind: 'trash', path: root.trash, root },
-    outputs: { kind: 'out', path: root.out, root },
-    scratch: { kind: 'root', path: root.path, root },
+  const byScope: Record<Exclude<SweepScope, 'locks' | 'sessions' | 'all'>, SweptDirectory[]> = {
+    trash: [{ kind: 'trash', path: root.trash, root }],
+    outputs: [{ kind: 'out', path: root.out, root }],
+    scratch: [
+      { kind: 'runs', path: root.runs, root },
+      { kind: 'root', path: root.path, root },
+      // Only a record without a scratch is judged by itself, so the records come after the scratches.
+      { kind: 'tracked', path: root.tracked, root },
+    ],
   }
-  const chosen = scope === 'all' ? Object.values(byScope) : [byScope[scope]]
-  // Only a record without a scratch is judged by itself, so the records come after the scratches.
-  const tracked: SweptDirectory = { kind: 'tracked', path: root.tracked, root }
-  return scope === 'all' || scope === 'scratch' ? [...chosen, tracked] : chosen
+  return scope === 'all' ? Object.values(byScope).flat() : byScope[scope]
 }
 
 /**
@@ -64,7 +66,8 @@ function findSessionTrash(): string | undefined {
 
 /** Names that are part of the layout, not entries to judge. */
 const fixedNames: Readonly<Record<SweptDirectory['kind'], readonly string[]>> = {
-  root: ['trash', 'out', 'tracked'],
+  root: ['run', 'trash', 'out', 'tracked'],
+  runs: [],
   trash: [sweptStamp],
   out: [],
   tracked: [],

@@ -57,7 +57,7 @@ export function decideFate(facts: EntryFacts, now: number): SweepVerdict {
   if (!facts.sameUser) return keep('foreign-owner')
   // Every entry of the trash was moved there to be deleted. A link is unlinked, not followed.
   if (facts.kind === 'trash') return remove('trash')
-  if (facts.type === 'symlink') return keep('symlink')
+  if (facts.type === 'symlink' && facts.kind !== 'staging') return keep('symlink')
   if (facts.kind === 'other') return keep('not-stint')
   // Records of tracked paths are files; every other kind is a directory.
   if ((facts.type === 'file') !== (facts.kind === 'tracked')) return keep('not-stint')

@@ -39,7 +39,7 @@ export async function attackedSweeps(atLeast: { rounds: number; swaps: number })
     }
   }
 
-  await using attacker = startSwapper(world, { places: [root.path, root.trash], outside })
+  await using attacker = startSwapper(world, { places: [root.runs, root.trash], outside })
   for (let round = 0; round < atLeast.rounds || attacker.swaps() < atLeast.swaps; round++) {
     await new Promise(setImmediate)
     for (let i = 0; i < 2; i++) plantTree(world)
@@ -50,9 +50,9 @@ export async function attackedSweeps(atLeast: { rounds: number; swaps: number })
   report.swaps = attacker.swaps()
   report.outsideIsSame = treeHash(outside) === before
   const spared = last.kept.filter(({ reason }) => reason === 'symlink' || reason === 'ownerless')
-  report.leftovers = [root.path, root.trash]
+  report.leftovers = [root.runs, root.trash]
     .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)))
-    .filter((path) => path !== root.trash && !spared.some((entry) => entry.path === path))
+    .filter((path) => !spared.some((entry) => [entry.path, `${entry.path}.owner`].includes(path)))
   return report
 }
 
@@ -64,5 +64,5 @@ function plantTree(world: World): void {
   const nursery = join(world.tmp, 'nursery')
   const scratch = plant({ root: nursery }, { ...ownIdentity(), pid: deadPid })
   grow(join(scratch, 'd0'), 2, 3)
-  renameSync(scratch, join(world.root, basename(scratch)))
+  for (const path of [`${scratch}.owner`, scratch]) renameSync(path, join(world.runs, basename(path)))
 }

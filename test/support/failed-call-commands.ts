@@ -412,7 +412,7 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   {
     title: 'temp why',
-    args: ['temp', 'why', `PLACE/${scratchRoot}/${deadRun}/work`, '--json'],
+    args: ['temp', 'why', `PLACE/${scratchRoot}/run/${deadRun}/work`, '--json'],
     faults: reading(({ request_id }) => request_id as unknown),
   },
   { title: 'temp watch', args: ['temp', 'watch', '--max-runtime', '1ms'], faults: reading(() => undefined) },

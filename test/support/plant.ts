@@ -1,23 +1,42 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, lutimesSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Identity } from '../../src/base/process/liveness.ts'
 import { newRequestId } from '../../src/base/text/id.ts'
+import { type Owner, writeOwner } from '../../src/scratch/owner.ts'
 import type { World } from './world.ts'
 
 /** Higher than any pid of the kernel. */
 export const deadPid = 0x7ffffff0
 
-/** Makes a scratch as a run would have left it, with the given owner; returns its path. */
+/** Makes a scratch as a run with a child would have left it, with the given owner; returns its path. */
 export function plant(
-  world: Pick<World, 'root'>,
-  identity: object | undefined,
-  extra: object = {},
-  requestId: string = newRequestId(),
+  { root }: Pick<World, 'root'>,
+  identity: Identity | undefined,
+  { created_at, ...extra }: Partial<Owner> = {},
+  requestId?: string,
 ): string {
-  const path = join(world.root, requestId)
+  const path = plantWork(root, join(root, 'run'), requestId)
+  writeFileSync(join(path, '.stint/children.pids'), '\n')
+  if (identity === undefined) return path
+  const nobody = { session_id: null, parent_request_id: null, command: null, keep: 'never' } as const
+  writeOwner(path, { ...nobody, identity, ...extra })
+  if (created_at !== undefined) lutimesSync(`${path}.owner`, created_at / 1000, created_at / 1000)
+  return path
+}
+
+/** Makes a scratch as a run of an older version would have left it: in the root, with its owner inside. */
+export function plantOlder({ root }: Pick<World, 'root'>, identity: object | undefined, extra = {}): string {
+  const path = plantWork(root, root)
+  const owner = { schema_version: 1, request_id: path.slice(-30), created_at: 0, keep: 'never', identity }
+  if (identity !== undefined)
+    writeFileSync(join(path, '.stint/owner.json'), JSON.stringify({ ...owner, ...extra }))
+  return path
+}
+
+function plantWork(root: string, runs: string, requestId = newRequestId()): string {
+  const path = join(runs, requestId)
   mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
-  chmodSync(world.root, 0o700)
-  const owner = { schema_version: 1, request_id: requestId, created_at: 0, keep: 'never', identity, ...extra }
-  if (identity !== undefined) writeFileSync(join(path, '.stint/owner.json'), JSON.stringify(owner))
+  for (const directory of [root, runs]) chmodSync(directory, 0o700)
   writeFileSync(join(path, 'work'), '12345')
   return path
 }

@@ -98,7 +98,7 @@ export const inOneScratch = (
   kept: [],
   complains: false,
   scratches,
-  under: [project.root],
+  under: [project.runs],
 })
 
 /** Tests `keep: on-failure`. In `outcomes`, only the failing test `outcomes > fails` makes a file. */

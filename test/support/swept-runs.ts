@@ -21,7 +21,7 @@ export async function sweptRuns(options: KilledRunsOptions & { live: number }): 
   const names = world.leftovers().filter((name) => name !== 'tracked')
   const outside = readdirSync(elsewhere(world))
   const livePaths = [
-    ...names.map((name) => join(world.root, name)),
+    ...names.map((name) => join(world.runs, name)),
     ...names.map((name) => join(world.root, 'tracked', name)),
     ...outside.map((name) => join(elsewhere(world), name)),
   ]
@@ -43,7 +43,8 @@ export async function sweptRuns(options: KilledRunsOptions & { live: number }): 
     live: live.filter(({ child }) => child.exitCode === null && child.signalCode === null).length,
     untouched: treeHash(...livePaths) === before,
     leftovers: [
-      ...remaining(world.root, ['trash', 'tracked', ...names]),
+      ...remaining(world.root, ['run', 'trash', 'tracked']),
+      ...remaining(world.runs, [...names, ...names.map((name) => `${name}.owner`)]),
       ...remaining(join(world.root, 'trash'), ['.swept']),
       ...remaining(join(world.root, 'tracked'), names),
     ],

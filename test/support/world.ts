@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { listIfReadable } from '../../src/base/fs/exists.ts'
 import { readProcessStat } from '../../src/base/process/platform.ts'
 import { type Envelope, validEnvelope } from './envelope.ts'
 
@@ -44,6 +45,8 @@ const aboutTheSuite = new Set(['VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
 export class World implements AsyncDisposable {
   readonly tmp: string
   readonly root: string
+  /** The directory of the scratches. */
+  readonly runs: string
   readonly env: NodeJS.ProcessEnv
   readonly #running = new Set<Running>()
 
@@ -51,6 +54,7 @@ export class World implements AsyncDisposable {
   constructor(env: NodeJS.ProcessEnv = {}, parent = tmpdir()) {
     this.tmp = realpathSync(mkdtempSync(join(parent, 'stint-test-')))
     this.root = join(this.tmp, `stint-${process.geteuid?.()}`)
+    this.runs = join(this.root, 'run')
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('STINT_') && !aboutTheSuite.has(name),
     )
@@ -114,10 +118,11 @@ export class World implements AsyncDisposable {
     return this.startUnshared(namespaces, command, args).finished
   }
 
-  /** Entries of the scratch root that runs have left: all except `trash` and `out`. */
+  /** What runs have left in the scratch root: scratches, lone owners, and what is no part of its layout. */
   leftovers(): string[] {
-    if (!existsSync(this.root)) return []
-    return readdirSync(this.root).filter((name) => name !== 'trash' && name !== 'out')
+    const [entries = [], runs = []] = [this.root, this.runs].map(listIfReadable)
+    const scratches = runs.filter((name) => !name.endsWith('.owner') || !runs.includes(name.slice(0, -6)))
+    return [...entries.filter((name) => !['run', 'trash', 'out'].includes(name)), ...scratches]
   }
 
   /** Running processes of this world, found by `STINT_TMP_ROOT` in their environment. */

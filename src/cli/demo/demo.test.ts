@@ -33,7 +33,7 @@ test(
     expect(acknowledged).toBeGreaterThanOrEqual(25)
     expect(recovered).toBeGreaterThanOrEqual(acknowledged)
     expect(code).toBe(0)
-    expect(readdirSync(world.root).filter((name) => name.startsWith('req_'))).toEqual([])
+    expect(world.leftovers()).toEqual([])
   },
 )
 

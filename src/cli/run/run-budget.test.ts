@@ -133,7 +133,7 @@ test('--keep on-failure keeps a scratch that exceeded its budget', async () => {
   )
   expect(result.code).toBe(4)
   const [name = ''] = world.leftovers()
-  expect(existsSync(join(world.root, name, 'x'))).toBe(true)
+  expect(existsSync(join(world.runs, name, 'x'))).toBe(true)
 })
 
 test.each([

@@ -11,6 +11,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parallelRuns } from '../../../test/support/parallel-runs.ts'
 import { isRoot, isRunning, openToAll, stintBin, until, World } from '../../../test/support/world.ts'
+import { parseOwnerLink } from '../../scratch/owner.ts'
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
 
@@ -21,7 +22,7 @@ test('the program finds its scratch in TMPDIR, and the scratch is gone afterward
   const [tmpdir = '', temp, tmp, stintTmp, requestId] = stdout.trim().split(' ')
   expect(code).toBe(0)
   expect([temp, tmp, stintTmp]).toEqual([tmpdir, tmpdir, tmpdir])
-  expect(tmpdir).toBe(join(world.root, requestId ?? ''))
+  expect(tmpdir).toBe(join(world.runs, requestId ?? ''))
   expect(world.leftovers()).toEqual([])
 })
 
@@ -55,8 +56,8 @@ test('with --json, stdout is exactly the envelope, and the program prints to std
     error: null,
   })
   expect(meta).toMatchObject({ session_id: 'my.session-1', trace_id: 'trace-7' })
-  expect(meta.session_tmp_dir).toBe(join(world.root, meta.request_id))
-  expect(meta.session_pid_file).toBe(join(world.root, meta.request_id, '.stint/children.pids'))
+  expect(meta.session_tmp_dir).toBe(join(world.runs, meta.request_id))
+  expect(meta.session_pid_file).toBe(join(world.runs, meta.request_id, '.stint/children.pids'))
 })
 
 test.each([
@@ -117,7 +118,7 @@ test('a program that locks or removes its scratch, its record or the trash leave
       })
       expect([script, result.envelope()]).toMatchObject([script, { ok: true, warnings: [] }])
       const root = join(world.tmp, `stint-${isRoot ? 65534 : process.geteuid?.()}`)
-      expect(readdirSync(root).filter((name) => name !== 'trash')).toEqual([])
+      expect([...readdirSync(root), ...readdirSync(join(root, 'run'))]).toEqual(['run', 'trash'])
       await until('the trash is empty', () =>
         readdirSync(join(root, 'trash')).every((name) => name === '.swept'),
       )
@@ -149,7 +150,7 @@ test.each(['000', '077', '277'])('under umask %s, directories are 0700 and files
   const command = `umask ${umask}; exec "$0" "$1" run -- sh -c '${report}'`
   const { stdout } = await world.start('sh', ['-c', command, process.execPath, stintBin]).finished
   const modes = stdout.trim().split('\n')
-  expect(modes).toEqual(['700', '700', '600', '600'])
+  expect(modes).toEqual(['700', '700', '600'])
   expect(statSync(world.root).mode & 0o777).toBe(0o700)
   expect(statSync(join(world.root, 'trash')).mode & 0o777).toBe(0o700)
   expect(world.leftovers()).toEqual([])
@@ -167,12 +168,12 @@ test('processes that the program leaves behind, daemons included, end with the r
 
 test('a run inside a run gets a sibling scratch, and its path is no longer', async () => {
   await using world = new World()
-  const inner = `echo "$TMPDIR"; "$0" "$1" run -- sh -c 'echo "$TMPDIR"; cat "$TMPDIR/.stint/owner.json"'`
+  const inner = `echo "$TMPDIR"; "$0" "$1" run -- sh -c 'echo "$TMPDIR"; readlink "$TMPDIR.owner"'`
   const { stdout } = await world.stint(['run', '--', 'sh', '-c', inner, process.execPath, stintBin])
-  const [outerPath = '', innerPath = '', owner = '{}'] = stdout.trim().split('\n')
+  const [outerPath = '', innerPath = '', owner = ''] = stdout.trim().split('\n')
   expect(join(innerPath, '..')).toBe(join(outerPath, '..'))
   expect(innerPath.length).toBe(outerPath.length)
-  expect(JSON.parse(owner)).toMatchObject({ parent_request_id: basename(outerPath) })
+  expect(parseOwnerLink(owner)).toMatchObject({ parent_request_id: basename(outerPath), command: 'sh' })
   expect(world.leftovers()).toEqual([])
 })
 

@@ -12,11 +12,12 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { deadPid, plant } from '../../../test/support/plant.ts'
+import { deadPid, plant, plantOlder } from '../../../test/support/plant.ts'
 import { dataOf, dead, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { isRoot, isRunning, type Running, until, World } from '../../../test/support/world.ts'
 import { newRequestId } from '../../base/text/id.ts'
+import { readOwner } from '../../scratch/owner.ts'
 
 /** Starts `stint run` with a program that runs until it is ended; it does not sweep at its start. */
 async function startRun(world: World, ...flags: string[]): Promise<Running> {
@@ -72,14 +73,14 @@ test('every command accepts an empty root, and refuses a symlinked one with TEMP
 test('list shows the owner, kind, size, age and liveness of each entry, and what a sweep would do', async () => {
   await using world = new World()
   const run = await startRun(world, '--session', 'mine')
-  const [live = ''] = world.leftovers().map((name) => join(world.root, name))
+  const [live = ''] = world.leftovers().map((name) => join(world.runs, name))
   const killed = plant(world, dead, {
     command: 'make',
     session_id: 'theirs',
     created_at: Date.now() - 3_600_000,
   })
   const ownerless = plant(world, undefined)
-  const forged = plant(world, { pid: -1 }, { session_id: '../..', command: 7 })
+  const forged = plantOlder(world, { pid: -1 }, { session_id: '../..', command: 7 })
   const kept = output(world, Date.now() + 600_000)
   const expired = output(world, Date.now() - 60_000)
   const trashed = join(world.root, 'trash', newRequestId())
@@ -205,7 +206,7 @@ test('check exits with 0 if all entries are alive or kept on purpose, with 3 for
   await world.stint(['sweep'])
   expect((await temp(world, 'check', '--wait', '0')).code).toBe(0)
   const [child = 0] = readFileSync(
-    join(world.root, basename(orphanOf(world, run)), '.stint/children.pids'),
+    join(world.runs, basename(orphanOf(world, run)), '.stint/children.pids'),
     'utf8',
   )
     .split(' ')
@@ -218,8 +219,7 @@ test('check exits with 0 if all entries are alive or kept on purpose, with 3 for
 
 /** The scratch of a run that still exists. */
 function orphanOf(world: World, run: Running): string {
-  const isIts = (name: string): boolean =>
-    readFileSync(join(world.root, name, '.stint/owner.json'), 'utf8').includes(`"pid":${run.pid},`)
+  const isIts = (name: string): boolean => readOwner(join(world.runs, name))?.identity.pid === run.pid
   return world.leftovers().find(isIts) ?? ''
 }
 
@@ -306,7 +306,7 @@ test('a terminal shows tables, sentences and sparklines', async () => {
   terminal.enter('clear; stint temp check --wait 0')
   await terminal.shows(/^stint temp check: dead runs have left 1 entry.*\(ORPHANS_FOUND\)/m)
   await terminal.shows(/^\[3\] ready>$/m)
-  terminal.enter(`clear; stint temp why ${basename(world.root)}/${basename(path)}/work`)
+  terminal.enter(`clear; stint temp why ${basename(world.root)}/run/${basename(path)}/work`)
   await terminal.shows(/^ {2}by +make \(pid \d+, dead\)/m)
   await terminal.shows(/^ {2}what next +the next sweep removes it: its run is dead$/m)
   terminal.enter('clear; stint temp watch --max-runtime 0; stint temp stats')

@@ -1,11 +1,13 @@
-import { mkdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { deadPid, plant } from '../../../test/support/plant.ts'
+import { plant } from '../../../test/support/plant.ts'
 import { dataOf, dead, type Entry, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { stintBin, World } from '../../../test/support/world.ts'
+import { readOwner, removeOwner, writeOwner } from '../../scratch/owner.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { createScratch } from '../../scratch/scratch.ts'
+import { moveToTrash } from '../../scratch/trash.ts'
 
 interface Why {
   path: string
@@ -85,9 +87,9 @@ test('why knows outputs, the trash, tracked paths elsewhere, and the files in th
   const early = scratch.track(join(world.tmp, 'not-yet'))
   expect((await why(world, early)).fate).toMatch(/^only its own run removes it/)
   const trashed = plant(world, dead)
-  renameSync(trashed, join(root.trash, basename(trashed)))
+  moveToTrash(root, trashed)
   expect(await why(world, join(root.trash, basename(trashed), 'work'))).toMatchObject({
-    entry: { kind: 'trash', request_id: basename(trashed), pid: deadPid, liveness: 'dead' },
+    entry: { kind: 'trash', request_id: basename(trashed), reason: 'trash' },
   })
 })
 
@@ -107,9 +109,10 @@ test('forged records do no harm: contexts outside, circular parents, tracked roo
   const escape = '\u001b]0;owned\u0007\u202e'
   const path = plant(world, dead, { command: `make${escape}`, session_id: `s${escape}` })
   const other = plant(world, dead, { parent_request_id: basename(path) })
-  const owner = JSON.parse(readFileSync(join(path, '.stint/owner.json'), 'utf8')) as object
-  const circle = { ...owner, parent_request_id: basename(other) }
-  writeFileSync(join(path, '.stint/owner.json'), JSON.stringify(circle))
+  const owner = readOwner(path)
+  if (owner === undefined) throw new Error('no owner')
+  removeOwner(path)
+  writeOwner(path, { ...owner, parent_request_id: basename(other) })
   const lines = [
     { dir: '../..', name: 'out', file: null },
     { dir: 'd', name: `test${escape}`, file: `a${escape}.ts` },

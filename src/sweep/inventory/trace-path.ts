@@ -5,7 +5,7 @@ import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { type ContextLine, contextsContaining, readContexts } from '../../scratch/context-log.ts'
 import { readOwner } from '../../scratch/owner.ts'
-import { findRoot, type ScratchRoot } from '../../scratch/root.ts'
+import { findRoot, scratchPaths, type ScratchRoot } from '../../scratch/root.ts'
 import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
 import { listEntries, ownerFields, readTrackedLines } from './list-entries.ts'
 import { measureEntry } from './measure-entries.ts'
@@ -80,7 +80,8 @@ function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, ta
   if (kind === 'scratch' || kind === 'trash') return contextsContaining(inside, readContexts(path))
   if (kind !== 'output' || request_id === null) return []
   const own = contextsContaining(inside, readContexts(path))
-  return own.length > 0 ? own : contextsContaining(inside, readContexts(join(root.path, request_id)))
+  if (own.length > 0) return own
+  return contextsContaining(inside, scratchPaths(root, request_id).flatMap(readContexts))
 }
 
 /** A longer chain is forged. */
@@ -92,7 +93,8 @@ function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentR
   let next = parent_request_id
   while (next !== null && !seen.has(next) && parents.length < maxParents) {
     seen.add(next)
-    const owner = readOwner(join(root.path, next)) ?? readOwner(join(root.trash, next))
+    const places = [...scratchPaths(root, next), join(root.trash, next)]
+    const [owner] = places.flatMap((place) => readOwner(place) ?? [])
     const { parent_request_id, ...parent } = ownerFields(owner, next)
     parents.push(parent)
     next = parent_request_id

@@ -162,7 +162,7 @@ test('without a global setup, a test file has its own scratch, which is removed 
   const runs = printedValues(printed, 'scratch').map((path) => dirname(path))
   expect(code).toBe(0)
   expect(new Set(runs).size).toBe(2)
-  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.root]))
+  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.runs]))
   expect(project.remains()).toEqual([])
 })
 

@@ -151,7 +151,7 @@ test('without the register module, a test file has its own scratch, which is rem
   expect(code).toBe(0)
   const runs = printedValues(stdout, 'scratch').map((path) => dirname(path))
   expect(new Set(runs).size).toBe(2)
-  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.root]))
+  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.runs]))
   expect(project.remains()).toEqual([])
 })
 
