@@ -260,7 +260,10 @@ export class ActivityLog {
   }
 
   #noteUnlessRepeated(activity: ClaimActivity, recent: readonly string[]): void {
-    if (!isRepeated(activity, parseActivities(recent))) this.#append(activity)
+    // Waiters that come often look here often: parse only the lines of this session.
+    const [begin = ''] = formatActivity(activity).split(',"pid":')
+    const own = recent.filter((line) => line.includes(begin))
+    if (!isRepeated(activity, parseActivities(own))) this.#append(activity)
   }
 
   #append(activity: ClaimActivity): void {

@@ -77,7 +77,7 @@ export function findAncestors(
   const others = claims.filter(({ session_id }) => session_id !== sessionId)
   const lineOf = ({ session_id, ancestors = [] }: Claim): string[] => [session_id, ...ancestors]
   const given = others.find(({ session_id }) => session_id === parent)
-  const found = given === undefined ? findParents(others, descent?.()) : [given]
+  const found = given === undefined ? findParents(others, descent) : [given]
   const all = new Set([parent ?? [], ...found.map(lineOf)].flat())
   all.delete(sessionId ?? '')
   return all.size === 0 ? undefined : [...all]
@@ -87,7 +87,9 @@ export function findAncestors(
  * The claims of the processes above the party, the nearest first. A variable alone counts only for a claim
  * whose processes the party cannot see: tmux servers and daemons pass variables on to unrelated processes.
  */
-function findParents(claims: readonly Claim[], descent: Descent | undefined): Claim[] {
+function findParents(claims: readonly Claim[], readDescent: PartyRequest['descent']): Claim[] {
+  // Without a claim of others, no process needs to be looked up.
+  const descent = claims.length === 0 ? undefined : readDescent?.()
   if (descent === undefined) return []
   const { machine, processes, isComplete, sessions, marks = [] } = descent
   const above = processes.flatMap((process) => {

@@ -73,17 +73,28 @@ function isAbandoned({ text, touchedAt }: WaiterEntry, { now, liveness }: Observ
   return of === 'dead' || (of === 'unknown' && now.wall - touchedAt > abandonedAfterMs)
 }
 
-/** Removes what dead waiters have left in a queue, of those before a number. */
+/** Removes what dead waiters have left in a queue. */
 export function* removeAbandoned(
   waiters: WaiterQueue,
   key: string,
   observation: Observation,
-  before = Number.POSITIVE_INFINITY,
 ): Steps<unknown, void> {
-  for (const number of (yield* waiters.numbers(key)).filter((each) => each < before)) {
-    const entry = yield* waiters.read(key, number)
-    if (entry !== undefined && isAbandoned(entry, observation)) yield* waiters.remove(key, number)
-  }
+  for (const number of yield* waiters.numbers(key))
+    yield* removeIfAbandoned(waiters, key, observation, number)
+}
+
+/** Removes the entry of a dead waiter; false if the waiter lives. */
+export function* removeIfAbandoned(
+  waiters: WaiterQueue,
+  key: string,
+  observation: Observation,
+  number: number,
+): Steps<unknown, boolean> {
+  const entry = yield* waiters.read(key, number)
+  if (entry === undefined) return true
+  if (!isAbandoned(entry, observation)) return false
+  yield* waiters.remove(key, number)
+  return true
 }
 
 /** The waiter of an entry, if it still waits. One whose process is suspended does not, until it goes on. */

@@ -2,12 +2,13 @@ import { sleep, systemClock } from '../base/process/clock.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import type { Actor } from './activity-log.ts'
 import type { ClaimMode } from './claim-record.ts'
+import type { Observation } from './claim-status.ts'
 import { findAncestors, type PartyRequest } from './party.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
-import type { Register, Steps } from './register.ts'
+import type { Register, Steps, WaiterQueue } from './register.ts'
 import { holdsHere } from './rules.ts'
 import type { ClaimsView } from './stored-claims.ts'
-import { formatWaiter, removeAbandoned, touchEveryMs } from './waiters.ts'
+import { formatWaiter, removeIfAbandoned, touchEveryMs } from './waiters.ts'
 
 /** A party that asks for a claim. */
 export interface Claimant extends Actor {
@@ -19,6 +20,9 @@ export interface Claimant extends Actor {
 /** How often to look without a hint, in milliseconds: the death of a holder changes no record. */
 export const lookEveryMs = 500
 const pollMs = { watched: lookEveryMs, unwatched: 200, blocking: 50 }
+
+/** The shortest pause, in milliseconds: a try costs about as much as this. */
+const shortestMs = 0.1
 
 /** A watcher costs more than a shorter pause. */
 const watchFromMs = 10
@@ -36,8 +40,11 @@ export class Waiting {
   #number: number | undefined
   #touchedAtMs = 0
   #tries = 0
-  /** How many parties are before this one in the queue. */
-  #ahead = 0
+  /** The numbers of the parties before this one in the queue. */
+  #ahead: number[] = []
+  /** How long the line took to move by one place, and when it last moved. */
+  #msPerPlace = 0.5
+  #movedAtMs = this.#startedAtMs
   #hints: ChangeHints | undefined
 
   constructor(register: Register, key: string, claimant: Claimant, waitMs: number) {
@@ -76,11 +83,12 @@ export class Waiting {
         if (this.#hints.isWatching) return
       }
       // A change concerns the first in line, and the second, which then may be the first.
-      const hints = this.#ahead <= 1 ? this.#hints : undefined
+      const hints = this.#ahead.length <= 1 ? this.#hints : undefined
       await (hints ?? new ChangeHints()).next(ms, signal)
       if (signal?.aborted) return
       await runAsync(this.#register, this.#keepPlace(view))
     } while (this.#isBehind(lookAtMs))
+    await runAsync(this.#register, this.#passDead(view.observation))
   }
 
   pauseSync(view: ClaimsView, retryAfterMs: number): void {
@@ -90,11 +98,12 @@ export class Waiting {
       sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
       runSync(this.#register, this.#keepPlace(view))
     } while (this.#isBehind(lookAtMs))
+    runSync(this.#register, this.#passDead(view.observation))
   }
 
   /** Whether others are before this party, and it need not look at the claims yet. */
   #isBehind(lookAtMs: number): boolean {
-    return this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver
+    return this.#ahead.length > 0 && systemClock.mono() < lookAtMs && !this.isOver
   }
 
   /** Gives up the place. */
@@ -108,13 +117,29 @@ export class Waiting {
   }
 
   /**
-   * A quarter of a millisecond for each place in line at first, then longer and longer until the line moves;
-   * random, so that waiters spread out.
+   * Nearly half of the time that the line will take, as it moved last, then longer and longer until it moves
+   * again; random, so that waiters spread out. With others before it, a party need not look as often.
    */
   #pauseMs(longestMs: number, retryAfterMs: number): number {
-    const firstMs = 0.25 * (1 + this.#ahead)
-    const ms = Math.min(longestMs, firstMs * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
+    const places = this.#ahead.length
+    const firstMs = Math.max(shortestMs, 0.4 * Math.max(0.5, places) * this.#msPerPlace)
+    const mostMs = Math.min(lookEveryMs, longestMs * Math.max(1, places))
+    const ms = Math.min(mostMs, firstMs * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
     return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))
+  }
+
+  /** Looks who is before this party. Only the one directly before it counts until that one has gone. */
+  *#lookAhead(waiters: WaiterQueue, number: number, nowMs: number): Steps<unknown, void> {
+    const [last, ...more] = this.#ahead.toReversed()
+    if (last === undefined) return
+    if (more.length === 0 && (yield* waiters.read(this.#key, last)) !== undefined) return
+    const ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number)
+    const moved = this.#ahead.length - ahead.length
+    this.#ahead = ahead
+    if (moved <= 0) return
+    this.#msPerPlace = (nowMs - this.#movedAtMs) / moved
+    this.#movedAtMs = nowMs
+    this.#tries = 0
   }
 
   *#keepPlace({ record, observation }: ClaimsView): Steps<unknown, void> {
@@ -124,10 +149,7 @@ export class Waiting {
     const now = systemClock.mono()
     try {
       if (this.#number !== undefined) {
-        const number = this.#number
-        const ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number).length
-        if (ahead < this.#ahead) this.#tries = 0
-        this.#ahead = ahead
+        yield* this.#lookAhead(waiters, this.#number, now)
         if (now - this.#touchedAtMs < touchEveryMs) return
       }
       if (this.#number !== undefined && (yield* waiters.touch(this.#key, this.#number))) {
@@ -145,8 +167,21 @@ export class Waiting {
       const text = formatWaiter({ session_id, process, paths, mode, since, ancestors, origin })
       this.#number = yield* waiters.add(this.#key, text)
       this.#touchedAtMs = now
-      // Only those before this one: if the last is removed, its number is given again.
-      yield* removeAbandoned(waiters, this.#key, observation, this.#number)
+      const number = this.#number
+      this.#ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number)
+      yield* this.#passDead(observation)
+    } catch {}
+  }
+
+  /** Removes the dead waiters directly before this one. Those before a living one are left to that one. */
+  *#passDead(observation: Observation): Steps<unknown, void> {
+    const { waiters } = this.#register
+    if (waiters === undefined) return
+    try {
+      for (const last of this.#ahead.toReversed()) {
+        if (!(yield* removeIfAbandoned(waiters, this.#key, observation, last))) return
+        this.#ahead.pop()
+      }
     } catch {}
   }
 

@@ -205,7 +205,7 @@ export class WorkspaceClaims {
       const { by } = yield* this.#findNested(claim, path, claimant)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
-    if (!(yield* this.#hasWaiters())) return decision
+    if (!(yield* this.#hasWaiters(waiting?.number))) return decision
     const wasStale = tookOver.some((each) => areInConflict(each, claim))
     const choice = { wasStale, before: waiting?.number }
     const reservation = yield* findReservation(register, key, claim, { record, observation }, choice)
@@ -217,11 +217,11 @@ export class WorkspaceClaims {
     return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
   }
 
-  /** Whether any party has a place in the queue; false if that cannot be read. */
-  *#hasWaiters(): Steps<unknown, boolean> {
+  /** Whether any party has a place in the queue before this number; false if that cannot be read. */
+  *#hasWaiters(before = Number.POSITIVE_INFINITY): Steps<unknown, boolean> {
     const { waiters } = this.register
     try {
-      return waiters !== undefined && (yield* waiters.numbers(this.key)).length > 0
+      return waiters !== undefined && (yield* waiters.numbers(this.key)).some((number) => number < before)
     } catch {
       return false
     }
