@@ -1,6 +1,6 @@
 // One of several processes that contend for a lock: takes it COUNT times, and holds it for a moment each
 // time. argv: kind, directory, library, count, microseconds to hold. Prints `ready`; starts at the first byte
-// on stdin.
+// on stdin. At its end it prints how long it waited each time, and its CPU time, both in nanoseconds.
 import { readSync } from 'node:fs'
 import { lockKinds } from './lock-kinds.mjs'
 
@@ -10,16 +10,22 @@ process.stdout.write('ready\n')
 readSync(0, Buffer.alloc(1))
 
 const cell = new Int32Array(new SharedArrayBuffer(4))
-for (let done = 0; done < Number(count);) {
+const waits = []
+const cpuBefore = process.cpuUsage()
+let wantedAt = process.hrtime.bigint()
+while (waits.length < Number(count)) {
   const release = take()
   if (release === undefined) {
     // For every kind of lock the same short, random pause, so that the processes do not run in step.
     Atomics.wait(cell, 0, 0, 0.05 + Math.random() * 0.4)
     continue
   }
-  const until = process.hrtime.bigint() + BigInt(holdUs) * 1000n
+  const takenAt = process.hrtime.bigint()
+  waits.push(Number(takenAt - wantedAt))
+  const until = takenAt + BigInt(holdUs) * 1000n
   while (process.hrtime.bigint() < until);
   release()
-  done += 1
+  wantedAt = process.hrtime.bigint()
 }
-process.exit(0)
+const { user, system } = process.cpuUsage(cpuBefore)
+process.stdout.write(`${JSON.stringify({ waits, cpu: (user + system) * 1000 })}\n`, () => process.exit(0))

@@ -1,6 +1,6 @@
 // Formats results as aligned plain text.
 
-const perUnit = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }
+const perUnit = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, x: 1 }
 
 export function renderMachine({ node, platform, cpus, cpu, load, tmp, fileSystem }) {
   return `node ${node}, ${platform}, ${cpus} x ${cpu}, load ${load[0].toFixed(1)}, files on ${fileSystem} (${tmp})\n`

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { costOf, costOfAsync } from '../harness.mjs'
+import { text } from 'node:stream/consumers'
+import { costOf, costOfAsync, quantile } from '../harness.mjs'
 import { lockKinds } from '../lock-kinds.mjs'
 import { program } from '../prepare.mjs'
 import { run } from '../processes.mjs'
@@ -109,11 +110,14 @@ function held(state) {
   return state.acquireLeaseSync({ workspace: directory, sessionId: 'one' })
 }
 
-/** Nanoseconds from the start to the last release, divided by the number of acquisitions. */
-async function contend(state, name, processes) {
-  const directory = directoryFor(state, name)
-  const each = Math.ceil(256 / processes)
-  const args = [contender, name, directory, state.library, String(each), '200']
+const peers = ['stint', 'proper-lockfile sync', 'better-sqlite3 BEGIN IMMEDIATE']
+
+/**
+ * Lets processes contend for a lock, each of them `count` times; `meanwhile` is called when all have begun.
+ * Returns the nanoseconds from the start to the last release, and what each process reports.
+ */
+async function contend(state, directory, name, { processes, count, meanwhile }) {
+  const args = [contender, name, directory, state.library, String(count), '200']
   const all = Array.from({ length: processes }, () =>
     spawn(process.execPath, args, {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -121,12 +125,20 @@ async function contend(state, name, processes) {
     }),
   )
   await Promise.all(all.map(({ stdout }) => once(stdout, 'data')))
+  const reports = Promise.all(all.map(async ({ stdout }) => JSON.parse(await text(stdout))))
   const ended = Promise.all(all.map((child) => once(child, 'exit')))
   const start = process.hrtime.bigint()
   for (const { stdin } of all) stdin.end('!')
+  await meanwhile?.()
   for (const [code] of await ended) assert.equal(code, 0)
-  return Number(process.hrtime.bigint() - start) / (each * processes)
+  return { ns: Number(process.hrtime.bigint() - start), reports: await reports }
 }
+
+/** 512 acquisitions by some processes. */
+const share = (state, name, processes) =>
+  contend(state, directoryFor(state, name), name, { processes, count: 512 / processes })
+
+const timeOfOne = async (state, name, processes) => (await share(state, name, processes)).ns / 512
 
 const contended = [2, 8, 32].map((processes) => ({
   name: `lease-${processes}`,
@@ -134,13 +146,65 @@ const contended = [2, 8, 32].map((processes) => ({
   unit: 'us',
   rounds: 8,
   subject: 'stint',
-  targets: [{ against: 'proper-lockfile sync', faster: 1.1 }],
+  targets: [{ against: 'proper-lockfile sync', atMost: 1.2 }],
   setup,
-  contenders: ['stint', 'proper-lockfile sync', 'better-sqlite3 BEGIN IMMEDIATE'].map((name) => ({
+  contenders: peers.map((name) => ({
     name,
-    check: async (state) => assert((await contend(state, name, 2)) > 200_000 / 2),
-    run: (state) => contend(state, name, processes),
+    check: async (state) => assert((await timeOfOne(state, name, 2)) > 200_000 / 2),
+    run: (state) => timeOfOne(state, name, processes),
   })),
 }))
 
-export default [uncontended, refresh, ...contended]
+/** How many times the median the longest wait is. With unfair locks most waits are none, and some very long. */
+async function unfairness(state, name, processes) {
+  const { reports } = await share(state, name, processes)
+  const waits = reports.flatMap((report) => report.waits).sort((a, b) => a - b)
+  return waits.at(-1) / quantile(waits, 0.5)
+}
+
+const fair = [8, 32].map((processes) => ({
+  name: `lease-fair-${processes}`,
+  about: `the same with ${processes} processes; the longest wait as a multiple of the median`,
+  unit: 'x',
+  rounds: 5,
+  subject: 'stint',
+  targets: [],
+  setup,
+  contenders: peers.map((name) => ({
+    name,
+    check: async (state) => assert((await unfairness(state, name, 2)) >= 1),
+    run: (state) => unfairness(state, name, processes),
+  })),
+}))
+
+const holdMs = 5000
+
+/** The CPU time of processes that wait for a lock while this one holds it. */
+async function idleCost(state, name, ms) {
+  const directory = directoryFor(state, name)
+  const release = (await lockKinds[name](directory, state.library, 'holder'))()
+  const meanwhile = async () => {
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    release()
+  }
+  const { reports } = await contend(state, directory, name, { processes: 32, count: 1, meanwhile })
+  return reports.reduce((sum, { cpu }) => sum + cpu, 0)
+}
+
+const idle = {
+  name: 'lease-idle',
+  about: `32 processes wait for a lock that is held for ${holdMs / 1000} s; CPU time of all of them`,
+  unit: 'ms',
+  rounds: 3,
+  warmUp: 0,
+  subject: 'stint',
+  targets: peers.slice(1).map((against) => ({ against, atMost: 0.1 })),
+  setup,
+  contenders: peers.map((name) => ({
+    name,
+    check: async (state) => assert((await idleCost(state, name, 100)) > 0),
+    run: (state) => idleCost(state, name, holdMs),
+  })),
+}
+
+export default [uncontended, refresh, ...contended, ...fair, idle]
