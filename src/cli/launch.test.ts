@@ -23,7 +23,7 @@ test('the first run caches its compiled code for the next ones, and several at o
   expect(caches()).toEqual([])
   const results = await Promise.all(Array.from({ length: 6 }, () => stint(['run', '--', 'echo', 'hi'])))
   expect(results.map(({ stdout }) => stdout)).toEqual(Array(6).fill('hi\n'))
-  expect(caches()).toEqual([expect.stringMatching(/^main-[0-9a-f]{16}-v\d+.*\.cache$/)])
+  expect(caches()).toEqual([expect.stringMatching(/^main-run-[0-9a-f]{16}-v\d+.*\.cache$/)])
   expect((await stint(['run', '--', 'echo', 'again'])).stdout).toBe('again\n')
 })
 
@@ -36,12 +36,12 @@ test('a command in a file of its own has a cache of its own, even if it fails, a
       .sort()
   expect((await stint(['temp', 'list'])).code).toBe(0)
   expect((await stint(['temp', 'why', '/nothing'])).code).toBe(5)
-  expect(names()).toEqual(['inventory', 'temp'])
+  expect(names()).toEqual(['inventory', 'main', 'temp'])
   const again = await stint(['temp', 'why', '/nothing'])
   expect(again.envelope().error?.code).toBe('NOT_FOUND')
   await stint(['run', '--record', '--session', 'mine', '--', 'true'])
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
-  expect(names()).toEqual(['inventory', 'list-sessions', 'main', 'record-run', 'status', 'temp'])
+  expect(names()).toEqual(['inventory', 'list-sessions', 'main', 'main-run', 'record-run', 'status', 'temp'])
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
 })
 

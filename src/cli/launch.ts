@@ -43,12 +43,14 @@ function load(name: string): unknown {
   const known = loaded.get(name)
   if (known !== undefined) return known.exports
   const filename = join(__dirname, `${name}.cjs`)
-  const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
+  // A cache has the functions that are compiled at exit: `run` uses most of `main`, other commands little.
+  const variant = name === 'main' && process.argv[2] === 'run' ? 'main-run' : name
+  const cache = join(__dirname, `${variant}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
   const cachedData = ifPossible(() => readFileSync(cache))
   const source = `(function (exports, require, module) {${readSource(filename)}\n})`
   const script = new Script(source, { filename, cachedData })
-  // A cache has the functions that are compiled at exit. Of all commands, `run` uses most of `main`.
-  if (cachedData === undefined && (name !== 'main' || process.argv[2] === 'run'))
+  // `stint` alone, `--help` and `--version` use too little to be worth a file.
+  if (cachedData === undefined && (name !== 'main' || /^\w/.test(process.argv[2] ?? '')))
     unsaved.push({ script, cache })
   const module: Loaded = { exports: {} }
   loaded.set(name, module)
