@@ -1,5 +1,5 @@
-// Runs the tests on several versions of Node: `npm run test:nodes -- [version...] [what vitest takes...]`. Takes
-// the newest release of each version from npm, into `.nodes/`, and prints a line for each at the end.
+// Runs the tests on several versions of Node: `npm run test:nodes -- [version...] [what vitest takes...]`.
+// Takes the newest release of each version from npm, into `.nodes/`, and prints a line for each at the end.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'

@@ -155,7 +155,7 @@ const contended = [2, 8, 32].map((processes) => ({
   })),
 }))
 
-/** How many times the median the longest wait is. With unfair locks most waits are none, and some very long. */
+/** The longest wait as a multiple of the median: with an unfair lock, most waits are short. */
 async function unfairness(state, name, processes) {
   const { reports } = await share(state, name, processes)
   const waits = reports.flatMap((report) => report.waits).sort((a, b) => a - b)
