@@ -21,7 +21,7 @@ export interface SweepOptions {
   /** Stops after this many milliseconds, but removes at least one entry of each directory. */
   budgetMs?: number
   clock?: Clock
-  /** Called repeatedly while the sweep is under way. */
+  /** Called repeatedly while the sweep is under way. If it throws, the sweep ends with that error. */
   onProgress?: (progress: SweepProgress) => void
 }
 
@@ -62,11 +62,16 @@ function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   const report = emptyReport()
   const progress = { done: 0, total: 0 }
   const steps = sweepDirectories(options, report, progress)
-  for (;;) {
-    const { done } = steps.next()
-    options.onProgress?.({ ...progress, bytesFreed: report.bytesFreed })
-    if (done) return report
-    yield
+  try {
+    for (;;) {
+      const { done } = steps.next()
+      options.onProgress?.({ ...progress, bytesFreed: report.bytesFreed })
+      if (done) return report
+      yield
+    }
+  } finally {
+    // After an error in `onProgress`, this closes the directories that the removal holds open.
+    steps.return(undefined)
   }
 }
 

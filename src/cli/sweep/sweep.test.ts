@@ -13,7 +13,7 @@ import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { treeHash } from '../../../test/support/tree-hash.ts'
-import { isRoot, World } from '../../../test/support/world.ts'
+import { isRoot, until, World } from '../../../test/support/world.ts'
 import { errorTable } from '../../base/errors/error-table.ts'
 import { newRequestId, newSessionId, ulid } from '../../base/text/id.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
@@ -334,4 +334,19 @@ test('a terminal shows the entries, then the totals', async () => {
   terminal.enter(`STINT_HOME=${world.home} stint sweep --scope sessions`)
   await terminal.shows(/3 B {2}removed-session[^]*removed 1, 3 B \(1 removed-session\)\nkept 0\n/)
   expect(terminal.screen()).not.toContain('sweeping')
+})
+
+test('Ctrl-C ends a sweep in the middle of a large scratch, and the next sweep removes the rest', async () => {
+  await using world = new World()
+  const scratch = plant(world, { ...ownIdentity(), pid: deadPid })
+  for (let n = 0; n < 20_000; n++) writeFileSync(join(scratch, `file-${n}`), '')
+  const trash = join(world.root, 'trash')
+  const sweep = world.startStint(['sweep', '--grace', '10m'])
+  await until('the sweep removes it', () => existsSync(trash) && readdirSync(trash).length > 0)
+  sweep.child.kill('SIGINT')
+  expect(await sweep.finished).toMatchObject({ code: 130 })
+  const [left = ''] = readdirSync(trash)
+  expect(readdirSync(join(trash, left)).length).toBeGreaterThan(0)
+  expect((await world.stint(['sweep'])).code).toBe(0)
+  expect(readdirSync(trash)).toEqual([])
 })

@@ -49,7 +49,11 @@ export const sweepCommand = defineBareCommand({
       dryRun,
       scope,
       olderThanMs,
-      onProgress: ({ done, total, bytesFreed: bytes }) => progress?.update({ count: { done, total }, bytes }),
+      onProgress: ({ done, total, bytesFreed: bytes }) => {
+        // What is left of an entry stays in the trash, where the next sweep finds it.
+        context.signal.throwIfAborted()
+        progress?.update({ count: { done, total }, bytes })
+      },
     }).finally(() => progress?.clear())
     const inHome = { dryRun, olderThanMs }
     // Not retryable, because the trash is emptied already.
