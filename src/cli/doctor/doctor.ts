@@ -20,6 +20,7 @@ import { checkShell, checkStart, judgeIdentity, judgeNode } from '../health/runt
 import { judgeHomeSessions } from '../health/sessions.ts'
 import { judgeTimer } from '../health/timer.ts'
 import { storeOfEnvironment } from '../store.ts'
+import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
 
 /** Milliseconds that measuring the temp directory may take. */
@@ -39,9 +40,10 @@ export const doctorCommand = defineBareCommand({
     ['stint doctor --json', 'for scripts'],
     ['stint doctor --quiet', 'only the exit code, and what has failed'],
   ],
-  async run({ say, note, screen }): Promise<DoctorData> {
+  async run(context): Promise<DoctorData> {
+    const { say, note, screen } = context
     const examination = new Examination(({ name }) => note(`${name} checked`))
-    await examineAll(examination)
+    await showWork('examining', context, () => examineAll(examination))
     const { checks } = examination
     const data = { checks, counts: countLevels(checks) }
     if (data.counts.fail === 0) return data

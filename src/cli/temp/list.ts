@@ -4,6 +4,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
+import { showWork } from '../terminal/progress.ts'
 import { plural, shortPath } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
@@ -20,10 +21,11 @@ export const tempListCommand = defineBareCommand({
     ['stint temp list --sort age --json', 'the oldest first, for scripts'],
     ['stint temp list --max-bytes 10GB', 'with a warning when it is too much'],
   ],
-  async run({ warn }, { options }) {
-    const entries = sortEntries(await measureEntries(), options.sort ?? 'size')
+  async run(context, { options }) {
+    const measured = await showWork('measuring', context, () => measureEntries())
+    const entries = sortEntries(measured, options.sort ?? 'size')
     const total = sumEntries(entries)
-    warnOfBudget(total, readBudget(options), warn)
+    warnOfBudget(total, readBudget(options), context.warn)
     return { root: findRoot()?.path ?? null, entries, total }
   },
   render: ({ root, entries, total }, { columns }) =>

@@ -13,6 +13,7 @@ import {
   sumEntries,
 } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
+import { showWork } from '../terminal/progress.ts'
 import { formatAge, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
@@ -43,13 +44,13 @@ export const tempStatsCommand = defineBareCommand({
     ['stint temp stats', 'now, and the last week'],
     ['stint temp stats --since 90d --json', 'for scripts'],
   ],
-  async run({ warn }, { options }): Promise<StatsData> {
+  async run(context, { options }): Promise<StatsData> {
     const now = Date.now()
     const since = Math.max(0, now - (options.since ?? defaultSinceMs))
-    const entries = await measureEntries(now)
+    const entries = await showWork('measuring', context, () => measureEntries(now))
     const total = sumEntries(entries)
     const { activity, series } = await readHistory(since, now, seriesPoints)
-    warnOfBudget(total, readBudget(options), warn)
+    warnOfBudget(total, readBudget(options), context.warn)
     return {
       root: findRoot()?.path ?? null,
       now: total,

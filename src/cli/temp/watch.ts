@@ -6,6 +6,7 @@ import { type EntryTotals, measureEntries, recordSample, sumEntries } from '../.
 import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { print } from '../terminal/print.ts'
+import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
 import { CsvFile } from './csv.ts'
 
@@ -26,7 +27,8 @@ export const tempWatchCommand = defineBareCommand({
     ['stint temp watch --interval 10s --max-runtime 5m --csv temp.csv', 'for a spreadsheet'],
     ['stint temp watch --json', 'one JSON object a line'],
   ],
-  async run({ signal, json, warn }, { options }) {
+  async run(context, { options }) {
+    const { signal, json, warn } = context
     const intervalMs = readInterval(options.interval)
     const end = systemClock.mono() + (options['max-runtime'] ?? Number.POSITIVE_INFINITY)
     const csv = options.csv === undefined ? undefined : new CsvFile(options.csv)
@@ -35,7 +37,7 @@ export const tempWatchCommand = defineBareCommand({
     let lastLevel: BudgetLevel | undefined
     while (!signal.aborted) {
       const at = Date.now()
-      const entries = await measureEntries(at)
+      const entries = await showWork('measuring', context, () => measureEntries(at))
       const total = sumEntries(entries)
       const growth = total.bytes - (before ?? total).bytes
       const line = json ? visibleJson({ at, ...total, growth }) : renderLine(at, total, growth)

@@ -50,3 +50,7 @@ test('a bar that was never drawn clears nothing', () => {
   bar.clear()
   expect(written).toEqual([])
 })
+
+test('work without a size shows how long it takes', () => {
+  expect(progressLine({ label: 'measuring', elapsedMs: 2500 }, 80)).toBe('measuring  2s')
+})

@@ -9,7 +9,8 @@ interface Progress {
   label: string
   /** Missing if the total is not known. */
   count?: { done: number; total: number }
-  bytes: number
+  /** Missing if the work has no size. */
+  bytes?: number
   elapsedMs: number
 }
 
@@ -19,7 +20,8 @@ const barWidth = 24
 export function progressLine({ label, count, bytes, elapsedMs }: Progress, columns: number): string {
   const seconds = `${Math.floor(elapsedMs / 1000)}s`
   const bar = count === undefined ? '' : ` ${renderBar(count)}`
-  return `${label}${bar}  ${formatBytes(bytes)}  ${seconds}`.slice(0, Math.max(0, columns - 1))
+  const size = bytes === undefined ? '' : `  ${formatBytes(bytes)}`
+  return `${label}${bar}${size}  ${seconds}`.slice(0, Math.max(0, columns - 1))
 }
 
 function renderBar({ done, total }: NonNullable<Progress['count']>): string {
@@ -44,6 +46,24 @@ export async function openProgressBar(
   // Otherwise the message about the interruption would follow the bar on the same line.
   signal.addEventListener('abort', () => bar.clear(), { once: true })
   return bar
+}
+
+const tickMs = 250
+
+/** Shows on a terminal that work is under way, and for how long, if it takes a while. */
+export async function showWork<Result>(
+  label: string,
+  context: Pick<BareContext, 'signal' | 'quiet'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const bar = await openProgressBar(label, context)
+  const timer = setInterval(() => bar?.update({}), tickMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    bar?.clear()
+  }
 }
 
 interface ProgressBarOptions {
