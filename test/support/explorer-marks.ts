@@ -81,10 +81,13 @@ interface Moment {
 interface Process {
   kind: ProcessKind
   name: string
-  answers: readonly Answer[]
+  /** By their numbers: the texts of records are long. */
+  answers: readonly number[]
   isRunning: boolean
   isDone: boolean
 }
+
+const allAnswers = new Numbered<Answer>()
 
 const identityOf = (session: string): Identity => ({
   ...thisMachine(),
@@ -322,7 +325,7 @@ function advance(process: Process, home: Home, mutation: MarkMutation | undefine
     let at = settle(run.next())
     for (const answer of process.answers) {
       if (!at.done) outgoing(at.value, aliases)
-      at = give(answer)
+      at = give(allAnswers.valueOf(answer))
     }
     if (at.done) return undefined
     const step = outgoing(at.value, aliases)
@@ -330,7 +333,7 @@ function advance(process: Process, home: Home, mutation: MarkMutation | undefine
     at = give(answer)
     const next = {
       ...process,
-      answers: at.done ? [] : [...process.answers, answer],
+      answers: at.done ? [] : [...process.answers, allAnswers.numberOf(JSON.stringify(answer), answer)],
       isRunning,
       isDone: at.done === true,
     }
