@@ -46,6 +46,7 @@ export {
   type EventOptions,
   type FilesystemOptions,
   filesystemStore,
+  type FollowOptions,
   type ForkOptions,
   type FoundEvent,
   type Health,
@@ -60,6 +61,7 @@ export {
   type Pending,
   type Receipt,
   type RecoveryReport,
+  type RemoveOptions,
   type ResumeOptions,
   type Revision,
   type SearchOptions,
@@ -76,6 +78,7 @@ export {
   type UnsettledAct,
   type Visit,
   type VisitOptions,
+  type VisitReceipt,
 } from './session/index.ts'
 export type { SweepReport, SweepScope } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'

@@ -7,6 +7,8 @@ import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { checkStrings, createManifest } from './create-manifest.ts'
 import { forkByCopying, replay } from './driver-defaults.ts'
 import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
+import { isVisible } from './events.ts'
+import { followEvents } from './follow-events.ts'
 import { inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
@@ -14,11 +16,20 @@ import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
 import { snapshotPolicy } from './state.ts'
-import type { ForkOptions, ListOptions, ResumeOptions, SessionStore, SessionSummary } from './store.ts'
+import type {
+  CreateOptions,
+  ForkOptions,
+  ListOptions,
+  ResumeOptions,
+  SessionStore,
+  SessionSummary,
+} from './store.ts'
 import { drainLeftovers, visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
 const retryMs = 50
+/** How often `resumeOrCreate` loses against processes that create and remove the session. */
+const maxAttempts = 20
 
 /** A store, with the driver that it stands on. */
 export interface DriverStore extends SessionStore {
@@ -98,33 +109,52 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     }
   }
 
+  async function create(options: CreateOptions = {}): Promise<Session> {
+    const secrets = new RegisteredSecrets()
+    const manifest = createManifest(driver.id, options, secrets, clock.now())
+    const hold = secrets.holdFor('writer', options.purpose)
+    const policy = snapshotPolicy(options.snapshots)
+    return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, policy)
+  }
+
+  async function resume(id: string, options: ResumeOptions = {}): Promise<Session> {
+    checkSessionId(id)
+    const policy = snapshotPolicy(options.snapshots)
+    const secrets = new RegisteredSecrets()
+    // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
+    if (options.purpose !== undefined) await secrets.applyThoseOf(driver, id)
+    const held = await openWithin(driver, id, options, secrets)
+    const session = await sessionOf(held, secrets, policy)
+    try {
+      secrets.apply(factsOf(held.manifest))
+      await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
+      return session
+    } catch (error) {
+      await session.close().catch(() => {})
+      throw error
+    }
+  }
+
   return {
     id: driver.id,
     driver,
 
-    async create(options = {}) {
-      const secrets = new RegisteredSecrets()
-      const manifest = createManifest(driver.id, options, secrets, clock.now())
-      const hold = secrets.holdFor('writer', options.purpose)
-      const policy = snapshotPolicy(options.snapshots)
-      return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, policy)
-    },
+    create,
+    resume,
 
-    async resume(id, options = {}) {
-      checkSessionId(id)
-      const policy = snapshotPolicy(options.snapshots)
-      const secrets = new RegisteredSecrets()
-      // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
-      if (options.purpose !== undefined) await secrets.applyThoseOf(driver, id)
-      const held = await openWithin(driver, id, options, secrets)
-      const session = await sessionOf(held, secrets, policy)
-      try {
-        secrets.apply(factsOf(held.manifest))
-        await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
-        return session
-      } catch (error) {
-        await session.close().catch(() => {})
-        throw error
+    async resumeOrCreate(id, options = {}) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await resume(id, options)
+        } catch (error) {
+          if (errorCode(error) !== 'NOT_FOUND') throw error
+        }
+        try {
+          return await create({ ...options, id })
+        } catch (error) {
+          // Another process was faster: resume what it has created, unless that cannot be found at all.
+          if (errorCode(error) !== 'NAME_TAKEN' || attempt === maxAttempts) throw error
+        }
       }
     },
 
@@ -146,9 +176,15 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       return await driver.unlock(id)
     },
 
-    async remove(id) {
+    async *follow(id, { from = 1, type, all = false, signal } = {}) {
+      const inspection = inspectionOf(driver, await read(id))
+      for await (const event of followEvents(driver, inspection, { from, signal }))
+        if (isVisible(event, type, all)) yield event
+    },
+
+    async remove(id, options = {}) {
       checkSessionId(id)
-      await driver.remove(id)
+      await driver.remove(id, options)
     },
   }
 }
@@ -172,5 +208,7 @@ async function openWithin(
   }
 }
 
-const matches = (summary: SessionSummary, { workspace, tool }: ListOptions): boolean =>
-  (workspace ?? summary.workspace) === summary.workspace && (tool ?? summary.tool) === summary.tool
+const matches = (summary: SessionSummary, { workspace, tool, prefix = '' }: ListOptions): boolean =>
+  (workspace ?? summary.workspace) === summary.workspace &&
+  (tool ?? summary.tool) === summary.tool &&
+  summary.id.startsWith(prefix)

@@ -127,7 +127,7 @@ export async function forkByCopying(
     await copy.release()
   } catch (error) {
     await copy.release().catch(() => {})
-    await driver.remove(manifest.session_id).catch(() => {})
+    await driver.remove(manifest.session_id, {}).catch(() => {})
     throw error
   }
 }

@@ -10,6 +10,7 @@ import type {
   ListOptions,
   Receipt,
   RecoveryReport,
+  RemoveOptions,
   SessionSummary,
 } from './store.ts'
 import type { SessionTransfer } from './transfer.ts'
@@ -41,8 +42,11 @@ export interface StoreDriver {
   spooled(id: string): Promise<readonly SpooledEntry[]>
   /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
-  /** Removes a session and frees its id. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
-  remove(id: string): Promise<void>
+  /**
+   * Removes a session and frees its id, with `purge` also whatever could bring it back. `NOT_FOUND`;
+   * `SESSION_LOCKED` while a living process holds it.
+   */
+  remove(id: string, options: RemoveOptions): Promise<void>
 
   /** Optional: faster than `spooled(id)`. */
   hasSpool?(id: string): Promise<boolean>

@@ -56,6 +56,7 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
       }
       return [...acts.values()]
     },
+    spooled: async () => (await driver.spooled(manifest.session_id)).length,
     async slots() {
       const { slots } = await state()
       return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))

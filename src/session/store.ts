@@ -21,6 +21,11 @@ export interface SessionStore {
   create(options?: CreateOptions): Promise<Session>
   /** Resumes a session as it was left, held for writing. `SESSION_LOCKED` while a living process holds it. */
   resume(id: string, options?: ResumeOptions): Promise<Session>
+  /**
+   * Resumes a session, or creates it if there is none: of many processes at once, one creates it. Options for
+   * a new session, such as `tool` or `title`, do not change one that exists.
+   */
+  resumeOrCreate(id: string, options?: ResumeOptions & Omit<CreateOptions, 'id'>): Promise<Session>
   /** Lets a script or hook write a few records, even while another process holds the session. */
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
@@ -36,8 +41,17 @@ export interface SessionStore {
   fork(id: string, options?: ForkOptions): Promise<Session>
   /** Takes a session away from a holder that cannot be seen from here, such as one in another container. */
   unlock(id: string): Promise<Holder | undefined>
-  /** Removes a session; in files, to the trash. `SESSION_LOCKED` while a living process holds it. */
-  remove(id: string): Promise<void>
+  /**
+   * Yields the events from a record on, also those that come later, across writers, until `signal` aborts.
+   * What a visitor left is yielded once: while it is pending, or when it has a number. `NOT_FOUND` once the
+   * session is removed.
+   */
+  follow(id: string, options?: FollowOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
+  /**
+   * Removes a session; `SESSION_LOCKED` while a living process holds it. It stays readable in the trash of a
+   * file store, or in the tables of a database, until that is emptied; with `purge` it is deleted at once.
+   */
+  remove(id: string, options?: RemoveOptions): Promise<void>
 }
 
 /**
@@ -93,8 +107,28 @@ export interface VisitOptions {
 export interface Visit {
   /** False if another process holds the session: that process takes in what the visitor leaves. */
   readonly direct: boolean
-  append(event: NewEvent): Promise<void>
-  audit(entry: NewAudit): Promise<void>
+  append(event: NewEvent): Promise<VisitReceipt>
+  audit(entry: NewAudit): Promise<VisitReceipt>
+  /**
+   * Reads the session as it is now, with what this visit has written. In a `direct` visit no other process
+   * can write meanwhile: what is read stays true until the visit ends.
+   */
+  inspect(): Promise<Inspection>
+}
+
+/** A record of a visit. It has no `seq` yet if it was left for the holder of the session. */
+export interface VisitReceipt {
+  seq?: number
+}
+
+export interface FollowOptions extends Pick<EventOptions, 'from' | 'type' | 'all'> {
+  /** Ends the following. */
+  signal?: AbortSignal
+}
+
+export interface RemoveOptions {
+  /** Deletes the records, too. On PostgreSQL the role must be allowed to delete. */
+  purge?: boolean
 }
 
 export interface ForkOptions {
@@ -110,6 +144,8 @@ export interface ListOptions {
   workspace?: string
   /** Only sessions of this program. */
   tool?: string
+  /** Only sessions whose ids begin with this. */
+  prefix?: string
 }
 
 export interface SearchOptions extends ListOptions {
@@ -266,6 +302,8 @@ export interface Inspection {
   tail(count: number, options?: EventOptions): Promise<(SessionEvent | Pending<SessionEvent>)[]>
   audit(): AsyncIterable<AuditRecord | Pending<AuditRecord>>
   unsettled(): Promise<(UnsettledAct | Pending<UnsettledAct>)[]>
+  /** How many entries visitors have left that the holder has not taken in yet, in both logs. */
+  spooled(): Promise<number>
   /** The present values of the slots. */
   slots(): Promise<Record<string, SlotValue>>
 }

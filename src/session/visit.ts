@@ -5,14 +5,15 @@ import { durationMs } from '../base/text/duration.ts'
 import { auditRecordFrom } from './audit-record.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
-import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
+import type { HeldSession, LogEntry, SpoolEntry, StoreDriver, StoredReceipt } from './driver.ts'
+import { inspectionOf } from './inspection.ts'
 import { drainSpool, giveBack, takeSnapshot } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { applyAuditRecord } from './state.ts'
-import type { Visit, VisitOptions } from './store.ts'
+import type { Inspection, Visit, VisitOptions, VisitReceipt } from './store.ts'
 
 const defaultWaitMs = 2000
 const retryMs = 10
@@ -32,6 +33,7 @@ export async function visitSession<T>(
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
   const onWritten = (): void => void (isWritten = true)
+  const inspect = async (): Promise<Inspection> => inspectionOf(driver, await driver.read(id))
   try {
     if (held === undefined) {
       await secrets.applyThoseOf(driver, id)
@@ -39,12 +41,13 @@ export async function visitSession<T>(
         secrets.gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
         await driver.spool(id, [{ log, at: clock.now(), ...entry }])
       }
-      return await fn(visitBy(leave, false, secrets, onWritten))
+      return await fn(visitBy(leave, { direct: false, inspect }, secrets, onWritten))
     }
     assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
     await drainSpoolAndSnapshot(held, secrets)
-    return await fn(visitBy((log, entry) => held.append(log, entry), true, secrets, onWritten))
+    const append: WriteEntry = (log, entry) => held.append(log, entry)
+    return await fn(visitBy(append, { direct: true, inspect }, secrets, onWritten))
   } catch (error) {
     throw isWritten ? notRetryable(error) : error
   } finally {
@@ -136,24 +139,25 @@ async function enter(
   }
 }
 
-type WriteEntry = (log: SpoolEntry['log'], entry: LogEntry) => Promise<unknown>
+/** Writes an entry; resolves with its receipt, or with nothing if it was left for the holder. */
+type WriteEntry = (log: SpoolEntry['log'], entry: LogEntry) => Promise<StoredReceipt | void>
 
 /** A visit that writes to the logs (`direct`) or to the spool. `onWritten` is called after each entry. */
 function visitBy(
   write: WriteEntry,
-  direct: boolean,
+  { direct, inspect }: Pick<Visit, 'direct' | 'inspect'>,
   { gate }: RegisteredSecrets,
   onWritten: () => void,
 ): Visit {
+  const put: (...entry: Parameters<WriteEntry>) => Promise<VisitReceipt> = async (log, entry) => {
+    const receipt = await write(log, entry)
+    onWritten()
+    return receipt === undefined ? {} : { seq: receipt.seq }
+  }
   return {
     direct,
-    async append(event) {
-      await write('journal', makeEventEntry(event, gate))
-      onWritten()
-    },
-    async audit(entry) {
-      await write('audit', makeAuditEntry(entry, gate))
-      onWritten()
-    },
+    inspect,
+    append: async (event) => await put('journal', makeEventEntry(event, gate)),
+    audit: async (entry) => await put('audit', makeAuditEntry(entry, gate)),
   }
 }

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { visibleJson } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
-  type DriverStore,
-  holderOf,
+  followEvents,
   type Inspection,
   isVisible,
   type Pending,
@@ -53,7 +51,7 @@ export const tailCommand = defineBareCommand({
     const from = Math.max(newest.findLast(({ seq }) => seq !== undefined)?.seq ?? 0, records) + 1
     const seen = new Set([...old, ...newest].flatMap(({ spool = [] }) => spool))
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of followEvents(inspection, store, from, seen, signal))
+      for await (const event of followEvents(store.driver, inspection, { from, seen, signal }))
         if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
@@ -68,34 +66,4 @@ async function pendingIn(inspection: Inspection, after: number): Promise<ShownEv
   for await (const event of inspection.events({ from: after + 1 }))
     if (event.seq === undefined) pending.push(event)
   return pending
-}
-
-/** How often `tail -f` looks for more events, in milliseconds. */
-const lookMs = 200
-
-/**
- * Yields the events from a record on as they are written, across segments and writers, until the signal
- * aborts. One that is pending is not yielded again when it gets a number, nor is one that was `seen`.
- * `NOT_FOUND` once the session is removed.
- */
-async function* followEvents(
-  inspection: Inspection,
-  { driver }: DriverStore,
-  from: number,
-  seen: Set<string>,
-  signal: AbortSignal,
-): AsyncGenerator<ShownEvent> {
-  let next = from
-  while (!signal.aborted) {
-    for await (const event of inspection.events({ from: next, all: true })) {
-      const { seq, spool } = event
-      const isNew = spool === undefined || !seen.has(spool)
-      if (seq !== undefined) next = seq + 1
-      else if (spool !== undefined) seen.add(spool)
-      if (isNew) yield event
-    }
-    await holderOf(driver, inspection.summary.id)
-    // A pause that the signal ends rejects.
-    await delay(lookMs, undefined, { signal }).catch(() => {})
-  }
 }

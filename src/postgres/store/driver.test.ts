@@ -63,11 +63,30 @@ describe.each<[string, () => PostgresPool]>([
   })
 })
 
+test('a purged session leaves no row in any table', async () => {
+  const pool = server.pool({ database })
+  const store = postgresStore({ pool })
+  const session = await store.create({ id: 'purged' })
+  await session.append([{ type: 'note', data: 'x'.repeat(300_000) }, { type: 'note' }])
+  await session.slot('s', { version: '1', initial: 0 }).set(1)
+  await session.act({ action: 'pay' }, () => 1)
+  await session.snapshot()
+  const { rows } = await pool.query("SELECT key FROM stint.session WHERE id = 'purged'")
+  await session.close()
+  await store.remove('purged', { purge: true })
+  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+  for (const table of tables) {
+    const left = await pool.query(`SELECT 1 FROM stint.${table} WHERE session = $1`, [rows[0]?.key])
+    expect(left.rows, table).toEqual([])
+  }
+  expect((await pool.query("SELECT 1 FROM stint.session WHERE id = 'purged'")).rows).toEqual([])
+})
+
 test('what visitors leave is taken in in the order in which it came, even if a clock is set back', async () => {
   const pool = server.pool({ database })
   const store = postgresStore({ pool })
   const session = await store.create()
-  const leave = (type: string): Promise<void> => store.visit(session.id, (visit) => visit.append({ type }))
+  const leave = (type: string): Promise<unknown> => store.visit(session.id, (visit) => visit.append({ type }))
   await leave('first')
   // As if the clock of the first visitor had been an hour ahead.
   await pool.query('UPDATE stint.spool SET mark = $1', [ulid(Date.now() + 3_600_000)])

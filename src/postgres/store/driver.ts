@@ -9,6 +9,7 @@ import {
   nothingToReport,
   type ReadableSession,
   type RemovedSession,
+  type RemoveOptions,
   sessionExists,
   type SessionHold,
   sessionNotFound,
@@ -27,6 +28,7 @@ import { forkRows } from './fork.ts'
 import { PostgresSession } from './held-session.ts'
 import { openTakenRow } from './open-session.ts'
 import { ReadableRows, summarizeRow } from './readable-session.ts'
+import { deleteSession } from './purge.ts'
 import { damageHint } from './recover.ts'
 import { newHold, releaseSessionRow, acquireSessionRow } from './session-hold.ts'
 import {
@@ -138,8 +140,14 @@ export class PostgresDriver implements StoreDriver {
   }
 
   /** Hides the session and frees its id; `purge` deletes its rows. */
-  async remove(id: string): Promise<void> {
-    await acquireSessionRow(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+  async remove(id: string, { purge = false }: RemoveOptions = {}): Promise<void> {
+    const { row } = await acquireSessionRow(
+      this.#database,
+      id,
+      { kind: 'writer', purpose: 'remove' },
+      { remove: true },
+    )
+    if (purge) await this.#database.transaction((query) => deleteSession(query, row.key), { long: true })
   }
 
   async removed(): Promise<RemovedSession[]> {

@@ -1,6 +1,6 @@
 import { runAsync } from '../../base/process/run-generator.ts'
 import { isClaimsKey, type Register, sweepKey } from '../../lease/index.ts'
-import { Database } from '../database.ts'
+import { Database, type Query } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
 import { postgresRegister } from '../register.ts'
 import { sessionVersion } from '../schema.ts'
@@ -43,7 +43,7 @@ export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOpti
           olderThanMs,
         )
         if (session === undefined) return undefined
-        for (const table of tables) await query(`DELETE FROM stint.${table} WHERE session = $1`, session.key)
+        await deleteRecords(query, String(session.key))
         return Number(session.head_seq)
       },
       { long: true },
@@ -52,6 +52,18 @@ export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOpti
     report.sessions += 1
     report.records += records
   }
+}
+
+/** Deletes a removed session for good. */
+export async function deleteSession(query: Query, key: string): Promise<void> {
+  const sql = 'DELETE FROM stint.session WHERE key = $1 AND removed_at IS NOT NULL RETURNING key'
+  const [session] = await query(sql, key)
+  // Another process may have restored it meanwhile.
+  if (session !== undefined) await deleteRecords(query, key)
+}
+
+async function deleteRecords(query: Query, key: string): Promise<void> {
+  for (const table of tables) await query(`DELETE FROM stint.${table} WHERE session = $1`, key)
 }
 
 async function purgeLeases(pool: PostgresPool, olderThanMs: number): Promise<number> {

@@ -35,6 +35,17 @@ async function fill(session: Session): Promise<void> {
   await session.snapshot()
 }
 
+test('a purged session leaves nothing in the trash, and one that was only removed stays there', async () => {
+  for (const id of ['purged', 'removed']) {
+    await using session = await store.create({ id })
+    await fill(session)
+  }
+  await store.remove('removed')
+  await store.remove('purged', { purge: true })
+  expect(pathsUnder(home).filter((path) => path.includes('purged'))).toEqual([])
+  expect(pathsUnder(home).some((path) => path.endsWith('removed/journal.log'))).toBe(true)
+})
+
 test.each(['000', '777'])(
   'only the owner can access the files of a session, with umask %s',
   async (umask) => {
@@ -190,7 +201,7 @@ test('a removed session is in the trash until the sweep deletes it', async () =>
 
 test('what visitors leave is taken in in the order in which it came, even if the clock is set back', async () => {
   await using session = await store.create()
-  const leave = (type: string): Promise<void> => store.visit(session.id, (visit) => visit.append({ type }))
+  const leave = (type: string): Promise<unknown> => store.visit(session.id, (visit) => visit.append({ type }))
   const spool = join(home, 'sessions', session.id, 'spool')
   await leave('first')
   // As if the clock had been an hour ahead.

@@ -143,7 +143,7 @@ test('a session from before there was a choice masks tokens, and its fork does, 
 
 test('visitors and purposes do not write the secrets that the manifest refers to', async () => {
   const session = await store.create({ secrets: [{ kind: 'env', name }] })
-  const visit = (): Promise<void> =>
+  const visit = (): Promise<unknown> =>
     store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), { purpose: value })
   await visit()
   expect(everythingIn(home)).not.toContain('pl4nted')

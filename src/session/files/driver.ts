@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
@@ -24,7 +25,7 @@ import { forkPoint } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import { checkSessionId } from '../session-errors.ts'
 import { noGuard } from '../session-secrets.ts'
-import type { Holder, SessionStore, SessionSummary } from '../store.ts'
+import type { Holder, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { forkFiles } from './fork.ts'
 import { defaultLimits, type OpenContext } from './held-session.ts'
 import { forgetHold, markDamage } from './list-cache.ts'
@@ -196,25 +197,36 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string, { purge = false }: RemoveOptions = {}): Promise<void> {
+    const { root } = this.#home.locate(id).paths
+    const trashed = await this.#removeToTrash(id)
+    // In the thread pool: a session may have gigabytes. `force`, because a sweep may delete it meanwhile.
+    const doing = `delete session ${id}, which is in the trash`
+    if (purge) await withFileErrors(doing, root, () => rm(trashed, { recursive: true, force: true }))
+  }
+
+  /** Returns where it is now. */
+  async #removeToTrash(id: string): Promise<string> {
     // A session whose manifest is invalid can be removed, too.
     const directory = this.#home.locate(id)
     const { root } = directory.paths
     const { disk, trash } = this.#home
-    await withFileErrors(`remove session ${id}`, root, async () => {
+    return await withFileErrors(`remove session ${id}`, root, async () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
       ensureHomeDirectory(trash)
       const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
+      let trashed: string
       try {
-        const name = listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id
-        await this.#home.newQueue().run(this.#moveToTrash(root, join(trash, name)))
+        trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
+        await this.#home.newQueue().run(this.#moveToTrash(root, trashed))
       } catch (error) {
         undoAcquire(acquired)
         throw error
       }
       const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
       forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
+      return trashed
     })
   }
 

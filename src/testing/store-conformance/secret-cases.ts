@@ -81,7 +81,7 @@ export const secretCases: StoreCases = {
     await session.append({ type: 'note', data: token })
     await session.close()
     const other = await place.open()
-    const visit = (): Promise<void> => other.visit(session.id, (each) => each.append({ type: token }))
+    const visit = (): Promise<unknown> => other.visit(session.id, (each) => each.append({ type: token }))
     await visit()
     const again = await other.resume(session.id)
     await again.append({ type: 'note', data: [token] })
@@ -117,7 +117,7 @@ export const secretCases: StoreCases = {
   },
   async 'a visit may mask tokens in a session that does not'(store) {
     const session = await store.create()
-    const visit = (): Promise<void> =>
+    const visit = (): Promise<unknown> =>
       store.visit(session.id, (each) => each.append({ type: 'v', data: token }), { mask: 'tokens' })
     await visit()
     await session.append({ type: 'own', data: token })
@@ -168,7 +168,7 @@ export const secretCases: StoreCases = {
     const ref = { kind: 'env', name: 'VISITOR_KEY' } as const
     const value = 'visitor-secret-1234567890'
     const session = await store.create()
-    const visit = (): Promise<void> =>
+    const visit = (): Promise<unknown> =>
       other.visit(session.id, (each) => each.append({ type: 'v', data: value }), {
         secrets: [{ ref, value }],
       })

@@ -177,6 +177,46 @@ export const sessionCases: StoreCases = {
     )
     await fails(store.resume(session.id), { exit: 6 })
   },
+  async 'of many processes that resume or create a session at once, one creates it and all get it'(
+    store,
+    place,
+  ) {
+    const add = async (n: number): Promise<void> => {
+      const other = await place.open()
+      await using session = await other.resumeOrCreate('shared', {
+        tool: 'agent',
+        title: `${n}`,
+        wait: '60s',
+      })
+      await session.append({ type: 'here', data: n })
+    }
+    await Promise.all(Array.from({ length: 5 }, (_, n) => add(n)))
+    const { summary, manifest } = await store.inspect('shared')
+    deepEqual([summary.records, summary.tool, manifest.revisions[0]?.kind], [5, 'agent', 'create'])
+    equal(manifest.revisions.filter(({ kind }) => kind === 'create').length, 1)
+    await using held = await store.resumeOrCreate('shared', { title: 'ignored' })
+    ok(held.manifest.revisions.every(({ title }) => title !== 'ignored'))
+    const other = await place.open()
+    await rejects('SESSION_LOCKED', other.resumeOrCreate('shared'))
+    await rejects('SESSION_ID_INVALID', other.resumeOrCreate('a/b'))
+    await rejects('ARG_ERROR', other.resumeOrCreate('new', { title: 5 as never }))
+    deepEqual(await valuesOf(store.list({ prefix: 'sha' }), 'id'), ['shared'])
+    deepEqual(await valuesOf(store.list({ prefix: 'hared' }), 'id'), [])
+  },
+  async 'a purged session is gone and its id is free; its forks stay whole'(store, place) {
+    const big = 'x'.repeat(300_000)
+    const session = await store.create({ id: 'a' })
+    await session.append({ type: 'note', data: big })
+    await using fork = await session.fork({ id: 'b' })
+    await rejects('SESSION_LOCKED', (await place.open()).remove('a', { purge: true }))
+    await session.close()
+    await (await place.open()).remove('a', { purge: true })
+    await rejects('NOT_FOUND', store.inspect('a'), store.remove('a', { purge: true }))
+    deepEqual(await valuesOf(store.list(), 'id'), ['b'])
+    equal((await fork.tail(1))[0]?.data, big)
+    ok((await (await store.inspect('b')).health()).ok)
+    await (await store.create({ id: 'a' })).close()
+  },
   async 'a removed session is gone and its id is free; one in use cannot be removed'(store, place) {
     const other = await place.open()
     const session = await store.create({ id: 'a' })

@@ -123,7 +123,8 @@ export const visitCases: StoreCases = {
   async 'the holder reads at once what a visitor has left, with its number'(store, place) {
     const other = await place.open()
     await using session = await store.create()
-    const leave = (type: string): Promise<void> => other.visit(session.id, (visit) => visit.append({ type }))
+    const leave = (type: string): Promise<unknown> =>
+      other.visit(session.id, (visit) => visit.append({ type }))
     await leave('first')
     deepEqual(await fieldsOf(session.events(), 'seq', 'type'), [[1, 'first']])
     await leave('second')
@@ -240,6 +241,76 @@ export const visitCases: StoreCases = {
     deepEqual([snapshot, replayed, session.lastSeq], snapshots ? [5000, 2, 5002] : [undefined, 5002, 5002])
     deepEqual(await valuesOf(session.unsettled(), 'act'), ['act_1'])
   },
+  async 'a session is followed from a record on, across writers and visitors, each event once'(store, place) {
+    const session = await store.create()
+    await session.append([{ type: 'a' }, { type: 'b' }])
+    const other = await place.open()
+    const types: string[] = []
+    const following = take(other.follow(session.id, { from: 2 }), 4, types)
+    await until('the first one is there', () => types.length === 1)
+    await other.visit(session.id, (visit) => visit.append({ type: 'left' }))
+    await until('what a visitor left is there', () => types.length === 2)
+    await session.turn()
+    await session.append({ type: 'c' })
+    await session.close()
+    await using again = await store.resume(session.id)
+    await again.append({ type: 'd' })
+    await following
+    deepEqual(types, ['b', 'left', 'c', 'd'])
+    const stop = new AbortController()
+    const some: string[] = []
+    const stopped = take(other.follow(session.id, { type: 'c', signal: stop.signal }), 9, some)
+    await until('the one of its type is there', () => some.length === 1)
+    stop.abort()
+    await stopped
+    deepEqual(some, ['c'])
+    await rejects('NOT_FOUND', take(other.follow('nobody'), 1, []))
+  },
+  async 'a visit returns the numbers of its records, and reads the session, with what it has written'(
+    store,
+    place,
+  ) {
+    const id = await closedSession(store)
+    const other = await place.open()
+    const direct = await other.visit(id, async (visit) => {
+      const before = (await visit.inspect()).summary.records
+      const { seq } = await visit.append({ type: 'count', data: before })
+      const { seq: line } = await visit.audit({ action: 'counted' })
+      return [seq, line, await valuesOf((await visit.inspect()).tail(1), 'data')]
+    })
+    deepEqual(direct, [1, 1, [0]])
+    const held = await holdIdly(store, id)
+    equal(await (await other.inspect(id)).spooled(), 0)
+    const left = await other.visit(id, async (visit) => {
+      const receipts = [await visit.append({ type: 'left' }), await visit.audit({ action: 'left' })]
+      return [
+        ...(await valuesOf(receipts, 'seq')),
+        ...(await valuesOf((await visit.inspect()).tail(9), 'type')),
+      ]
+    })
+    deepEqual(left, [undefined, undefined, 'count', 'left'])
+    equal(await (await other.inspect(id)).spooled(), 2)
+    await held.release()
+    await (await store.resume(id)).close()
+    equal(await (await other.inspect(id)).spooled(), 0)
+  },
+  async 'of many visits that read, fold and write, none overwrites what another has written'(store, place) {
+    const id = await closedSession(store)
+    const add = async (): Promise<void> => {
+      const other = await place.open()
+      await other.visit(
+        id,
+        async (visit) => {
+          ok(visit.direct)
+          const [last] = await (await visit.inspect()).tail(1)
+          await visit.append({ type: 'sum', data: Number(last?.data ?? 0) + 1 })
+        },
+        { wait: '60s' },
+      )
+    }
+    await Promise.all(Array.from({ length: 6 }, add))
+    equal((await (await store.inspect(id)).tail(1))[0]?.data, 6)
+  },
   async 'a visit that fails gives the session back'(store) {
     const id = await closedSession(store)
     const failing = store.visit(id, () => {
@@ -249,6 +320,11 @@ export const visitCases: StoreCases = {
     await using session = await store.resume(id)
     equal(session.lastSeq, 0)
   },
+}
+
+/** Events that are followed, until there are enough of them. */
+async function take(events: AsyncIterable<{ type: string }>, count: number, types: string[]): Promise<void> {
+  for await (const { type } of events) if (types.push(type) === count) return
 }
 
 async function closedSession(store: SessionStore): Promise<string> {

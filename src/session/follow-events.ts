@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { holderOf } from './driver-defaults.ts'
+import type { StoreDriver } from './driver.ts'
+import type { Inspection, Pending, SessionEvent } from './store.ts'
+
+/** How often to look for more events, in milliseconds. */
+const lookMs = 200
+
+/**
+ * Yields the events from a record on as they are written, across segments and writers, until the signal
+ * aborts. One that is pending is not yielded again when it gets a number, nor is one that was `seen`.
+ * `NOT_FOUND` once the session is removed.
+ */
+export async function* followEvents(
+  driver: StoreDriver,
+  inspection: Inspection,
+  options: { from: number; seen?: Set<string>; signal: AbortSignal | undefined },
+): AsyncGenerator<SessionEvent | Pending<SessionEvent>> {
+  const { from, seen = new Set(), signal = new AbortController().signal } = options
+  let next = from
+  while (!signal.aborted) {
+    for await (const event of inspection.events({ from: next, all: true })) {
+      const { seq, spool } = event
+      const isNew = spool === undefined || !seen.has(spool)
+      if (seq !== undefined) next = seq + 1
+      else if (spool !== undefined) seen.add(spool)
+      if (isNew) yield event
+    }
+    await holderOf(driver, inspection.summary.id)
+    // A pause that the signal ends rejects.
+    await delay(lookMs, undefined, { signal }).catch(() => {})
+  }
+}
