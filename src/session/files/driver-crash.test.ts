@@ -30,7 +30,7 @@ test.each(workloads)(
   },
 )
 
-test.each(workloads)('so it is for $name, with commits in the thread pool', async (workload) => {
+test.each(workloads)('a crash of $name loses nothing with commits in the thread pool', async (workload) => {
   const options = { bounds: few, goOnEvery: 9, way: 'in the thread pool' } as const
   expect(report(workload.name, await search(workload, options))).toEqual([])
 })
@@ -59,7 +59,7 @@ test.each([afterResume, closedAtOnce])(
 )
 
 test.each(commitWays)(
-  'a killed process and a power cut during the next one lose nothing, %s',
+  'a killed process and a power cut during the next one lose nothing, with commits %s',
   async (way) => {
     const options = { bounds: few, every: 97, quick: true, way }
     expect(await forAll('killed', (workload) => searchKilled(workload, options))).toEqual([])
@@ -67,13 +67,13 @@ test.each(commitWays)(
 )
 
 test.each([
-  ['wakes up after a takeover', false, 'on the event loop'],
-  ['wakes up after a takeover', false, 'in the thread pool'],
-  ['wakes up before the new writer opens the session', true, 'on the event loop'],
-  ['wakes up before the new writer opens the session', true, 'in the thread pool'],
+  ['wakes up after a takeover', 'on the event loop', false],
+  ['wakes up after a takeover', 'in the thread pool', false],
+  ['wakes up before the new writer opens the session', 'on the event loop', true],
+  ['wakes up before the new writer opens the session', 'in the thread pool', true],
 ] as const)(
-  'a suspended writer that %s loses nothing acknowledged, and spoils nothing, %s, %s',
-  async (name, late, way) => {
+  'a suspended writer that %s loses nothing acknowledged, and spoils nothing, with commits %s',
+  async (name, way, late) => {
     expect(await forAll(name, (workload) => searchTakeovers(workload, late, 5, way))).toEqual([])
   },
 )
