@@ -15,6 +15,7 @@ export type {
 export {
   auditHash,
   createStore,
+  type DiskUse,
   type DriverStore,
   type FoldedState,
   type FoundRecord,

