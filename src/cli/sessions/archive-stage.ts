@@ -18,8 +18,8 @@ interface ServerStage {
 type Imported = Awaited<ReturnType<SessionFiles['import']>>
 
 /**
- * Where sessions become archives, and archives sessions. A store in files does that itself. For a server it is
- * a home in a scratch: sessions are copied there and back, verified to the byte each time.
+ * Where sessions become archives, and archives sessions. A store in files does that itself. For a server it
+ * is a home in a scratch: sessions are copied there and back, verified to the byte each time.
  */
 export class ArchiveStage implements Disposable {
   readonly files: SessionFiles
