@@ -90,20 +90,33 @@ const ownTypes = Buffer.from(ownPrefix)
 /** Applies a record of stint's own to the state, at once or in steps that read its data. */
 function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
   if (record.blob !== undefined)
-    return inSteps(record, blobs, (data) => applyJournalRecord(state, record, () => data))
+    return inSteps(record, blobs, (read) => applyJournalRecord(state, record, read))
   applyJournalRecord(state, record, () => record.data)
   return undefined
 }
 
 function auditSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
   if (record.blob !== undefined)
-    return inSteps(record, blobs, (data) => applyAuditRecord(state, auditRecordOf({ ...record, data })))
+    return inSteps(record, blobs, (read) =>
+      applyAuditRecord(state, auditRecordOf({ ...record, data: read() })),
+    )
   applyAuditRecord(state, auditRecordOf(record))
   return undefined
 }
 
-function* inSteps({ blob }: LogRecord, blobs: Blobs, apply: (data: unknown) => void): Generator<void> {
-  if (blob !== undefined) apply(JSON.parse(yield* blobs.get(blob)))
+/** Reads the data of a record in steps. If that fails, `read` throws: a slot without its value is broken. */
+function* inSteps({ blob }: LogRecord, blobs: Blobs, apply: (read: () => unknown) => void): Generator<void> {
+  if (blob === undefined) return
+  let read: () => unknown
+  try {
+    const json = yield* blobs.get(blob)
+    read = () => JSON.parse(json)
+  } catch (error) {
+    read = () => {
+      throw error
+    }
+  }
+  apply(read)
 }
 
 /** Applies a record of stint's own to the state. */
