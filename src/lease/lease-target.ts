@@ -157,8 +157,8 @@ function gitTopLevel(start: string): string {
 /** A submodule belongs to its superproject; a linked worktree, or any other `.git` file, stands alone. */
 function gitKind(git: string): 'alone' | 'submodule' | undefined {
   // A stat costs more: the hook would have Node compile it for this alone.
-  if (existsSync(`${git}/.`)) return 'alone'
   if (!existsSync(git)) return undefined
+  if (existsSync(`${git}/.`)) return 'alone'
   // A directory that this user may not enter.
   if (ifPossible(() => statSync(git).isDirectory())) return 'alone'
   const gitDirectory = /^gitdir: (.*)$/m.exec(readSmallFile(git) ?? '')?.[1]
