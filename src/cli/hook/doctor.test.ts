@@ -11,6 +11,7 @@ interface Examined {
   ok: boolean
   problems: { problem: string; fix: string }[]
   notes: { problem: string; fix: string }[]
+  without_node?: boolean
   latency?: { p50_ms: number; p95_ms: number; runs: number }
 }
 
@@ -53,6 +54,33 @@ test('every installed hook is run and measured, and nothing changes', async () =
   expect([contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]).toEqual(
     before,
   )
+})
+
+test('a call of the session that holds starts no Node: the doctor proves it, and notes hooks that do', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude', '--scope', 'paths')
+  await world.change('install', 'codex', 'gemini')
+  const withoutNode = async () => {
+    const { code, data } = await doctor(world)
+    const notes = data.hooks.flatMap(({ notes }) => notes.map(({ problem }) => problem))
+    return {
+      code,
+      proved: data.hooks.map(({ agent, without_node }) => [agent, without_node]),
+      isNoted: notes.some((problem) => problem.startsWith('every call starts Node')),
+    }
+  }
+  const proved = [
+    ['claude', true],
+    ['codex', true],
+    ['gemini', undefined],
+  ]
+  expect(await withoutNode()).toEqual({ code: 0, proved, isNoted: false })
+  expect(await world.onTerminal('hook doctor --runs 1')).toContain('starts no Node for a call')
+  // The command of an earlier version.
+  const script = hookBin.replace(/cjs$/, 'sh')
+  writeFileSync(world.file('claude'), world.read(world.file('claude')).replaceAll(`${script} `, ''))
+  proved[0] = ['claude', false]
+  expect(await withoutNode()).toEqual({ code: 0, proved, isNoted: true })
 })
 
 test('hooks that wait are tried without the wait', async () => {

@@ -3,8 +3,14 @@ import { agentTitle } from '../../hook/hosts.ts'
 import { newerThanChecked } from '../../hook-install/doctor/agent-version.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import { emptyNodes, idle, type Latency, measure, type SlowReason, slowReasons } from '../health/latency.ts'
-import { runLine } from '../../hook-install/doctor/run-hook.ts'
-import { prepareGround, trialEnv, type TrialGround, tryHook } from '../../hook-install/doctor/trial.ts'
+import { runLine, trialSession } from '../../hook-install/doctor/run-hook.ts'
+import {
+  passesWithoutNode,
+  prepareGround,
+  trialEnv,
+  type TrialGround,
+  tryHook,
+} from '../../hook-install/doctor/trial.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import { hostSettings, isSettingsAgent } from '../../hook-install/host-settings.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
@@ -14,7 +20,12 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
-  Finding & { ok: boolean; latency?: Latency }
+  Finding & {
+    ok: boolean
+    /** Whether a call of the session that holds the workspace starts no Node; absent if every call does. */
+    without_node?: boolean
+    latency?: Latency
+  }
 
 interface DoctorData {
   hooks: Examined[]
@@ -52,7 +63,14 @@ export const hookDoctorCommand = defineCommand({
     const newer = new Map([...names].map((agent) => [agent, newerThanChecked(agent, ground)]))
     const hooks = installed.map((hook) => {
       const { problems, notes } = examine(hook, workspace, (it) => tryHook(it, ground))
-      return described(hook, { problems, notes: [...notes, ...(newer.get(hook.agent) ?? [])] })
+      const withoutNode = problems.length === 0 ? passesWithoutNode(hook, ground) : undefined
+      return {
+        ...described(hook, {
+          problems,
+          notes: [...notes, ...(newer.get(hook.agent) ?? []), ...(withoutNode === false ? [alwaysNode] : [])],
+        }),
+        ...(withoutNode !== undefined && { without_node: withoutNode }),
+      }
     })
     const data = withLatencies(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
@@ -63,6 +81,12 @@ export const hookDoctorCommand = defineCommand({
   },
   render: renderDoctor,
 })
+
+/** The hooks of an earlier version, a home without a pass, or a `/proc` that cannot be read. */
+const alwaysNode = {
+  problem: 'every call starts Node, also of the session that holds the workspace',
+  fix: 'install the hooks again; if that does not help, the temp directory or /proc is not as the script needs it',
+}
 
 const described = ({ agent, place, path, state }: Installation, finding: Finding): Examined => ({
   agent,
@@ -88,7 +112,7 @@ function withLatencies(
   for (const [index, { agent, commands }] of installed.entries()) {
     const line = commands[0]?.text
     if (!hooks[index]?.ok || line === undefined || !isSettingsAgent(agent)) continue
-    const event = JSON.stringify(hostSettings[agent].trialEvent(ground.free, 'ses-trial'))
+    const event = JSON.stringify(hostSettings[agent].trialEvent(ground.free, trialSession))
     acts[index] = () => runLine(line, [], ground.free, event, env)
   }
   const measured = measure(Math.max(1, runs), acts)
@@ -113,8 +137,11 @@ function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
   return [
     ...hooks.map((hook) => {
       const speed = hook.latency === undefined ? '' : `; ${times(hook.latency)}`
+      const fast = hook.without_node
+        ? '\n  the session that holds the workspace starts no Node for a call'
+        : ''
       const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
-      return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
+      return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(hook.path)}${fast}${notes.join('')}`
     }),
     ...(floor === undefined
       ? []

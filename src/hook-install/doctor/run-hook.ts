@@ -23,11 +23,20 @@ interface HookRunner {
   isRefusal(exit: HookExit): boolean
 }
 
+/** The session whose calls are tried. */
+export const trialSession = 'ses-trial'
+
 export const hookRunner = (host: HostName): HookRunner => runners[host]
 
 const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => ({
   run: ({ commands, cwd, env }) =>
-    runLine(withoutWait(commands[0]?.text ?? ''), [], cwd, JSON.stringify(trialEvent(cwd, 'ses-trial')), env),
+    runLine(
+      withoutWait(commands[0]?.text ?? ''),
+      [],
+      cwd,
+      JSON.stringify(trialEvent(cwd, trialSession)),
+      env,
+    ),
   isRefusal,
 })
 
@@ -75,7 +84,7 @@ const pluginRunner: HookRunner = {
 
 const pluginCall = `
 const hooks = await stint({ directory: process.cwd() })
-const call = { tool: 'bash', sessionID: 'ses-trial', callID: 'call-trial' }
+const call = { tool: 'bash', sessionID: '${trialSession}', callID: 'call-trial' }
 await hooks['tool.execute.before'](call, { args: { command: 'make' } }).catch((error) => {
   console.error(error.message)
   process.exitCode = 2

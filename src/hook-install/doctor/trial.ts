@@ -1,12 +1,15 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { hosts } from '../../hook/hosts.ts'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
 import { isHostVariable } from '../agents.ts'
 import { describeLoginShell } from '../git/shim.ts'
-import type { HookExit } from '../host-settings.ts'
+import { type HookExit, hostSettings, isSettingsAgent } from '../host-settings.ts'
 import { type Installation, isShim } from '../inspect.ts'
+import { withoutWait } from '../settings/command-text.ts'
 import type { Problem } from './examine.ts'
-import { hookRunner } from './run-hook.ts'
+import { hookRunner, runLine, trialSession } from './run-hook.ts'
 
 /** A home and two workspaces made for the trial, so that it touches no claim of the user's. */
 export interface TrialGround {
@@ -58,6 +61,39 @@ export function tryHook(installation: Installation, ground: TrialGround): string
   const names = held.stdout.includes(holder) || held.stderr.includes(holder)
   if (names && isShim(installation)) return describeLoginShell(installation.path)
   return names ? undefined : `it refuses a call, but does not name the holder of the workspace${said(held)}`
+}
+
+/**
+ * Tells whether a call of the session that holds the workspace leaves a mark and starts no Node; undefined if
+ * this agent's hooks always start Node. The session edits a file, which Node grants, and then edits it again.
+ */
+export function passesWithoutNode(
+  { agent, commands, choices }: Installation,
+  ground: TrialGround,
+): boolean | undefined {
+  const isFast = process.platform === 'linux' && isSettingsAgent(agent) && hosts[agent].usesScript
+  if (!isFast || choices.record || commands.length === 0) return undefined
+  const [started, noteStart] = ['started', 'note-start.cjs'].map((name) => join(ground.home, name))
+  writeFileSync(noteStart ?? '', `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')\n`)
+  // Every Node that starts in this environment writes the file first.
+  const env = { ...trialEnv(ground), NODE_OPTIONS: `--require ${JSON.stringify(noteStart)}` }
+  const line = withoutWait(commands[0]?.text ?? '')
+  const edit = (id: string): HookExit => {
+    const call = { tool_name: 'Write', tool_input: { file_path: join(ground.free, 'a') }, tool_use_id: id }
+    const event = { ...hostSettings[agent].trialEvent(ground.free, trialSession), ...call }
+    return runLine(line, [], ground.free, JSON.stringify(event), env)
+  }
+  edit('toolu_granted')
+  rmSync(started ?? '', { force: true })
+  const { code } = edit('toolu_marked')
+  return code === 0 && !existsSync(started ?? '') && hasMark(ground, '+toolu_marked ')
+}
+
+function hasMark({ home }: TrialGround, start: string): boolean {
+  const directory = join(home, 'passes', trialSession)
+  const names = ifPossible(() => readdirSync(directory)) ?? []
+  const lines = names.flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n'))
+  return lines.some((line) => line.startsWith(start))
 }
 
 const said = ({ stderr }: HookExit): string => {
