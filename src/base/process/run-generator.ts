@@ -1,3 +1,5 @@
+import { giveWay } from './event-loop.ts'
+
 /** Runs a stepwise operation to its end. */
 export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
@@ -8,6 +10,8 @@ export function runToEnd<Result>(steps: Generator<void, Result>): Result {
 
 /** Runs a stepwise operation to its end, and yields to the event loop between steps. */
 export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+  // Short operations in a row would keep the event loop as one long one does.
+  await giveWay()
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
