@@ -27,7 +27,8 @@ export async function takeStint({ base }) {
   for (let tries = 0; tries < 15 && !whole(); tries++) await sleep(200)
   if (!whole()) npm(project, 'run', 'build')
   const copy = join(base, 'stint')
-  cpSync(dist, join(copy, 'dist'), { recursive: true })
+  // Each run makes its own code caches, which another program may be writing here.
+  cpSync(dist, join(copy, 'dist'), { recursive: true, filter: (path) => !path.includes('.cache') })
   cpSync(join(project, 'package.json'), join(copy, 'package.json'))
   return {
     library: pathToFileURL(join(copy, 'dist/index.js')).href,
