@@ -1,58 +1,37 @@
 import assert from 'node:assert/strict'
-import { closeSync, mkdirSync, openSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { run, settle } from '../processes.mjs'
-
-const event = (session, cwd) =>
-  JSON.stringify({
-    session_id: session,
-    transcript_path: '/home/u/.claude/projects/p/s.jsonl',
-    cwd,
-    permission_mode: 'default',
-    hook_event_name: 'PreToolUse',
-    tool_name: 'Bash',
-    tool_input: { command: 'npm test', description: 'Run the tests' },
-    tool_use_id: `call-${session}`,
-  })
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { cpuOf, event, eventFile, openWorkspace, pass } from '../hook-calls.mjs'
+import { environment, settle } from '../processes.mjs'
 
 /** A workspace held by `holder`, and the event of `caller` before a tool call. */
-function stage({ place, stint }, holder, caller) {
-  const [home, workspace] = ['home', 'work'].map((name) =>
-    join(place.base, `hook-${holder}-${caller}-${name}`),
-  )
-  for (const path of [home, join(workspace, '.git')]) mkdirSync(path, { recursive: true, mode: 0o700 })
-  const input = join(workspace, 'event.json')
-  const hook = join(dirname(stint.bin), 'stint-hook.cjs')
-  const state = { place, input, home, hook, env: { STINT_HOME: home, CLAUDE_PID: String(process.pid) } }
-  writeFileSync(input, event(holder, workspace))
-  pass(state, [process.execPath, hook, 'claude'])
-  writeFileSync(input, event(caller, workspace))
-  return state
+function stage(parts, holder, caller) {
+  const state = openWorkspace(parts, `${holder}-${caller}`)
+  const before = (session) => event('PreToolUse', { session, cwd: state.workspace })
+  pass(state, state.hook, eventFile(state, 'event', before(holder)))
+  return { ...state, input: eventFile(state, 'event', before(caller)) }
 }
 
-/** Runs a command with the event on stdin. */
-function pass({ place, input, env }, command, exit = 0) {
-  const stdin = openSync(input, 'r')
-  try {
-    return run(command, place, [stdin, 'pipe', 'pipe'], { env, exit })
-  } finally {
-    closeSync(stdin)
+const contender = (name, command, options = {}) => {
+  const { exit = 0, check = () => {}, floor = false, input = 'input', of = itself } = options
+  return {
+    name,
+    floor,
+    check: (all) => check(of(all), pass(of(all), command(of(all)), of(all)[input], exit).stdout),
+    async run(all) {
+      await settle()
+      const state = of(all)
+      const { start, end } = pass(state, command(state), state[input], exit)
+      return Number(end - start)
+    },
   }
 }
 
-const contender = (name, command, { exit = 0, check = () => {}, floor = false } = {}) => ({
-  name,
-  floor,
-  check: (state) => check(state, pass(state, command(state), exit).stdout),
-  async run(state) {
-    await settle()
-    const { start, end } = pass(state, command(state), exit)
-    return Number(end - start)
-  },
-})
-
-const hook = (state) => [process.execPath, state.hook, 'claude']
-const node = contender('node -e 0', () => [process.execPath, '-e', '0'], { floor: true })
+const itself = (state) => state
+const hook = (state) => state.hook
+const emptyNode = () => [process.execPath, '-e', '0']
+const node = contender('node -e 0', emptyNode, { floor: true })
 const shell = contender('sh -c :', () => ['sh', '-c', ':'])
 
 /** Checks that the claim exists and belongs to the caller. */
@@ -71,15 +50,174 @@ const bench = {
   rounds: 60,
   warmUp: 3,
   subject: 'stint-hook',
-  targets: [{ against: 'node -e 0', atMost: 1.1 }],
-  teardown: ({ home }) => rmSync(home, { recursive: true, force: true }),
+  targets: [{ against: 'node -e 0', atMost: 1.15 }],
+  teardown({ home, present = { home } }) {
+    for (const each of [home, present.home]) rmSync(each, { recursive: true, force: true })
+  },
 }
 
+/**
+ * A session that holds its workspace, and its events before and after a call. `present` is another, with a
+ * home of its own: a hook that was not started by the script changes the claim, which closes the pass.
+ */
+const stageMarked = (parts) => ({ ...stageCalls(parts, 'marked'), present: stageCalls(parts, 'present') })
+
+function stageCalls(parts, name) {
+  const state = openWorkspace(parts, name)
+  const [before, after] = ['PreToolUse', 'PostToolUse'].map((name) =>
+    eventFile(state, name, event(name, { session: 'mine', cwd: state.workspace })),
+  )
+  // Only the script's first call leaves a pass.
+  pass(state, state.script, before)
+  return { ...state, before, after, input: before }
+}
+
+/** The script, in an environment in which it cannot start Node. */
+const script = ({ script }) => [script[0], '/no-node', ...script.slice(2)]
+
+/** Checks that each run appends a mark. */
+const assertMark = (input) => (state) => {
+  const count = () => marksOf(state, 'mine').length
+  const marks = count()
+  pass(state, script(state), state[input])
+  assert.equal(count(), marks + 1)
+}
+
+function marksOf({ home }, session) {
+  const directory = join(home, 'passes', session)
+  const files = readdirSync(directory).filter((name) => name.includes('.'))
+  return files.flatMap((name) => readFileSync(join(directory, name), 'utf8').match(/^[+-]/gm) ?? [])
+}
+
+const marked = (input, when) => ({
+  ...bench,
+  name: `hook-marked-${input}`,
+  about: `wall time of the hook ${when} a tool call of the session that holds the workspace`,
+  subject: 'stint-hook.sh',
+  targets: [{ against: 'node -e 0', atMost: 0.15 }],
+  setup: stageMarked,
+  contenders: [
+    contender('stint-hook.sh', script, { input, check: assertMark(input) }),
+    contender('stint-hook', hook, { input, of: ({ present }) => present }),
+    node,
+    shell,
+  ],
+})
+
+const cpu = (name, command, { input, of = itself, ...rest }) => ({
+  name,
+  check: () => {},
+  run: (state) => cpuOf(of(state), command(of(state)), of(state)[input]),
+  ...rest,
+})
+
+const markedCpu = (input, when) => ({
+  ...bench,
+  name: `hook-cpu-${input}`,
+  about: `CPU time of the hook ${when} a tool call of the session that holds the workspace, of 10 in a row`,
+  rounds: 20,
+  subject: 'stint-hook.sh',
+  targets: [{ against: 'node -e 0', atMost: 0.1 }],
+  setup: stageMarked,
+  contenders: [
+    cpu('stint-hook.sh', script, { input, check: assertMark(input) }),
+    cpu('stint-hook', hook, { input, of: ({ present }) => present }),
+    cpu('node -e 0', emptyNode, { input, floor: true }),
+    cpu('sh -c :', () => ['sh', '-c', ':'], { input }),
+  ],
+})
+
+/** Three sessions that each hold a file of one workspace. */
+const stagePaths = (parts) => ({ ...stageEdits(parts, 'paths'), present: stageEdits(parts, 'present-paths') })
+
+function stageEdits(parts, name) {
+  const state = openWorkspace(parts, name)
+  const sessions = ['one', 'two', 'three'].map((session) => {
+    const of = { session, cwd: state.workspace, file: join(state.workspace, `${session}.ts`) }
+    return ['PreToolUse', 'PostToolUse'].map((name) =>
+      eventFile(state, `${session}-${name}`, event(name, of)),
+    )
+  })
+  const paths = { ...state, sessions }
+  // The grants of the other sessions close the passes of the first; the second round renews them.
+  for (let round = 0; round < 2; round++) editAll(paths, state.script)
+  return paths
+}
+
+const scopePaths = ['--scope', 'paths']
+
+/** An edit of each session, with the events before and after it. */
+const editAll = (state, command) => {
+  for (const events of state.sessions)
+    for (const input of events) pass(state, [...command, ...scopePaths], input)
+}
+
+const paths = (name, command, of = itself) => ({
+  name,
+  check: (state) => editAll(of(state), command(state)),
+  async run(state) {
+    await settle()
+    const start = process.hrtime.bigint()
+    editAll(of(state), command(state))
+    return Number(process.hrtime.bigint() - start)
+  },
+})
+
+/** A session that has claimed nothing, and a command that only reads. */
+function stageReading(parts) {
+  const state = openWorkspace(parts, 'reading')
+  const text = event('PreToolUse', { session: 'mine', cwd: state.workspace, command: 'ls -la src' })
+  return { ...state, input: eventFile(state, 'event', text) }
+}
+
+const turns = 50
+const callsOfTurn = 20
+
+/**
+ * The calls of an agent: in each turn a prompt, 20 calls of which every other edits a file, and the end of the turn.
+ * A call is the event before it, its command, and the event after it.
+ */
+function thousandCalls({ home, workspace, env, place }, command) {
+  rmSync(home, { recursive: true, force: true })
+  const options = { env: { ...environment(place), ...env } }
+  const send = (text) => {
+    if (command === undefined) return
+    const { status } = spawnSync(command[0], command.slice(1), { ...options, input: text })
+    assert.equal(status, 0)
+  }
+  const about = { session: 'mine', cwd: workspace }
+  const moment = (hook_event_name) => JSON.stringify({ session_id: 'mine', cwd: workspace, hook_event_name })
+  const start = process.hrtime.bigint()
+  for (let turn = 0; turn < turns; turn++) {
+    send(moment('UserPromptSubmit'))
+    for (let index = 0; index < callsOfTurn; index++) {
+      const file = index % 2 === 0 ? undefined : join(workspace, `file-${index % 6}.ts`)
+      const call = { ...about, call: `call-${turn}-${index}`, file }
+      send(event('PreToolUse', call))
+      spawnSync('sh', ['-c', ':'], { ...options, stdio: 'ignore' })
+      send(event('PostToolUse', call))
+    }
+    send(moment('Stop'))
+  }
+  return Number(process.hrtime.bigint() - start)
+}
+
+const thousand = (name, command, floor = false) => ({
+  name,
+  floor,
+  check: () => {},
+  run: (state) => thousandCalls(state, command(state)),
+})
+
 export default [
+  marked('before', 'before'),
+  marked('after', 'after'),
+  markedCpu('before', 'before'),
+  markedCpu('after', 'after'),
   {
     ...bench,
     name: 'hook-free',
-    about: 'wall time of the hook before a tool call, in a free workspace',
+    about: 'wall time of the hook that decides about a tool call, in a workspace that its session holds',
     setup: (parts) => stage(parts, 'mine', 'mine'),
     contenders: [contender('stint-hook', hook, { check: assertGranted }), node, shell],
   },
@@ -99,13 +237,49 @@ export default [
   },
   {
     ...bench,
+    name: 'hook-paths',
+    about: 'wall time of one edit of each of three sessions with --scope paths: six events',
+    rounds: 20,
+    subject: 'stint-hook.sh',
+    targets: [],
+    setup: stagePaths,
+    contenders: [paths('stint-hook.sh', script), paths('stint-hook', hook, ({ present }) => present)],
+  },
+  {
+    ...bench,
+    name: 'hook-reading',
+    about: 'wall time of the hook before a command that only reads, of a session that claims nothing',
+    rounds: 30,
+    subject: 'stint-hook.sh',
+    targets: [],
+    setup: stageReading,
+    contenders: [contender('stint-hook.sh', ({ script }) => script), contender('stint-hook', hook), node],
+  },
+  {
+    ...bench,
+    name: 'hook-thousand',
+    about: `1,000 calls in ${turns} turns, with all events`,
+    unit: 's',
+    rounds: 3,
+    warmUp: 0,
+    subject: 'stint-hook.sh',
+    targets: [],
+    setup: (parts) => openWorkspace(parts, 'thousand'),
+    contenders: [
+      thousand('stint-hook.sh', ({ script }) => script),
+      thousand('stint-hook', hook),
+      thousand('no hook', () => undefined, true),
+    ],
+  },
+  {
+    ...bench,
     name: 'hook-record',
     about: 'wall time of the hook with --record, which syncs the call to disk before it allows it',
     subject: 'stint-hook --record',
     targets: [],
     setup: (parts) => stage(parts, 'mine', 'mine'),
     contenders: [
-      contender('stint-hook --record', (state) => [...hook(state), '--record'], {
+      contender('stint-hook --record', (state) => [...state.hook, '--record'], {
         check: ({ home }) => assert.equal(readdirSync(join(home, 'hook-queue')).length, 1),
       }),
       contender('stint-hook', hook),
