@@ -174,8 +174,8 @@ const turns = 50
 const callsOfTurn = 20
 
 /**
- * The calls of an agent: in each turn a prompt, 20 calls of which every other edits a file, and the end of the turn.
- * A call is the event before it, its command, and the event after it.
+ * The calls of an agent: in each turn a prompt, 20 calls of which every other edits a file, and the end of
+ * the turn. A call is the event before it, its command, and the event after it.
  */
 function thousandCalls({ home, workspace, env, place }, command) {
   rmSync(home, { recursive: true, force: true })
