@@ -49,8 +49,8 @@ export function pass({ place, env }, command, input, exit = 0) {
 }
 
 /**
- * The CPU time in nanoseconds of one of `count` runs of a command. Bash measures that of its children, so it is
- * the agent; the script runs once before, and gets it a pass.
+ * The CPU time in nanoseconds of one of `count` runs of a command. Bash measures that of its children, so it
+ * is the agent; the script runs once before, and gets it a pass.
  */
 export function cpuOf({ place, env, script }, command, input, count = 10) {
   const words = `export CLAUDE_PID=$$; eval "$FIRST" <"$INPUT"; TIMEFORMAT='%U %S'
