@@ -114,7 +114,8 @@ async function makeClaudePlugin() {
     writeFileSync(join(plugin, path), text)
   }
   mkdirSync(join(plugin, 'hook'))
-  for (const file of ['stint-hook.cjs', 'hook-main.cjs'])
+  // A copy keeps the mode: the script must be executable.
+  for (const file of ['stint-hook.sh', 'stint-hook.cjs', 'hook-main.cjs'])
     copyFileSync(join(bin, file), join(plugin, 'hook', file))
 }
 

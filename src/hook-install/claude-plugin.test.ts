@@ -20,7 +20,7 @@ interface Hooks {
 
 test('the build writes the files of the source, and the built hook', () => {
   for (const [path, text] of Object.entries(claudePlugin(version))) expect(read(path), path).toBe(text)
-  for (const file of ['stint-hook.cjs', 'hook-main.cjs'])
+  for (const file of ['stint-hook.sh', 'stint-hook.cjs', 'hook-main.cjs'])
     expect(read(`hook/${file}`)).toBe(readFileSync(join(projectRoot, 'dist/bin', file), 'utf8'))
 })
 
@@ -70,6 +70,16 @@ test('a copy of the plugin works without the rest of stint, and blocks nothing o
   rmSync(join(root, 'hook'), { recursive: true })
   expect(await call('claude')).toBe(true)
   expect(await call('copilot')).toBe(true)
+})
+
+test('the session that holds the workspace starts Node for its first call only', async () => {
+  await using world = new HookUser()
+  const { call } = installed(world)
+  const starts = world.noteStartsOfNode()
+  expect(await call('claude')).toBe(true)
+  expect(starts()).toBe(1)
+  expect(await call('claude')).toBe(true)
+  expect(starts()).toBe(1)
 })
 
 test('the commands in /stint:sessions work', async () => {

@@ -34,8 +34,8 @@ const keywords = ['lock', 'session', 'workspace', 'worktree']
 const root = 'PLUGIN_ROOT'
 
 function pluginHooks(): Record<string, unknown[]> {
-  const program = ['node', `${root}/hook/stint-hook.cjs`]
-  // As in a shared file: the hooks must not block a user who has no node.
+  // The script finds node and the hook itself. As in a shared file, it must not block a user who has no node.
+  const program = [`${root}/hook/stint-hook.sh`]
   const entries = hookEntries('claude', { program, place: 'project' })
   return Object.fromEntries(
     entries.map(({ event, matcher, handler }) => [

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Lets a call of an agent's tool begin or end without Node, if nothing has to be decided; asks Node otherwise.
-# Usage: stint-hook.sh NODE STINT-HOOK AGENT [OPTION...], with the event on stdin.
+# Usage: stint-hook.sh [NODE STINT-HOOK] AGENT [OPTION...], with the event on stdin. Without full paths, it starts
+# the node on PATH, and the stint-hook beside itself: in files that several people or machines share.
 #
 # src/lease/marks.ts has the protocol. Its order makes it safe: read the pass, append the mark, list the
 # epochs. Every doubt and every failure leads to Node, which gets the event in a variable, and the rest of the
@@ -229,9 +230,30 @@ has_nothing_to_decide() {
   esac && is_on_top
 }
 
-[ $# -ge 3 ] || exit 1
-if has_nothing_to_decide "$@" 2>/dev/null; then exit 0; fi
+case $1 in
+  /*) host=$3 ;;
+  *) host=$1 ;;
+esac
+# The stdin of other hosts is not read: that of git may be a terminal.
+case $host in
+  claude | codex)
+    if has_nothing_to_decide "$@" 2>/dev/null; then exit 0; fi
+    export STINT_HOOK_INPUT
+    ;;
+esac
 # Node 20 reads extra certificates at every start, for 50 ms or more; the hook opens no connection.
 NODE_EXTRA_CA_CERTS=''
-export STINT_HOOK_INPUT NODE_EXTRA_CA_CERTS
-exec "$@"
+export NODE_EXTRA_CA_CERTS
+case $1 in
+  /*) exec "$@" ;;
+esac
+# Package managers put a link to this file on PATH.
+self=$0
+while [ -L "$self" ]; do
+  target=$(readlink "$self") || exit 1
+  case $target in
+    /*) self=$target ;;
+    *) self=${self%/*}/$target ;;
+  esac
+done
+exec node "${self%/*}/stint-hook.cjs" "$@"

@@ -1,4 +1,13 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { SettingsAgentName } from '../../src/hook/host.ts'
 import { type Finished, stintBin, World } from './world.ts'
@@ -88,6 +97,16 @@ export class HookUser extends World {
     // A program that cannot start does not read stdin.
     running.child.stdin?.on('error', () => {})
     return running.finished
+  }
+
+  /** From now on, counts the starts of the node on PATH. */
+  noteStartsOfNode(): () => number {
+    const [node, starts] = [join(this.bin, 'node'), join(this.tmp, 'starts')]
+    rmSync(node)
+    const text = `#!/bin/sh\necho >>'${starts}'\nexec '${process.execPath}' "$@"\n`
+    writeFileSync(node, text, { mode: 0o755 })
+    writeFileSync(starts, '')
+    return () => this.read(starts).length
   }
 
   git(...args: string[]): Promise<Finished> {

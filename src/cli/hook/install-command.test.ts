@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/hook-host.ts'
 import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { type ChangeRow, HookUser } from '../../../test/support/hook-user.ts'
-import type { Finished } from '../../../test/support/world.ts'
+import { type Finished, projectRoot } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 
@@ -166,6 +166,31 @@ test.each(commandHosts)('%s: project hooks do not block a user without stint', a
   expect(outcome(host, await world.call(host, 'pre', line)).allowed).toBe(false)
   if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(false)
 })
+
+test.each(['claude', 'codex'] as const)(
+  '%s: project hooks name no path, and start Node for the first call of a session only',
+  async (host) => {
+    await using world = new AgentWorld()
+    const path = await world.install(host, '--project')
+    const line = world.command(host, 'pre', path)
+    expect(line).not.toContain(world.tmp)
+    // As npm does: a relative link, to what package.json names.
+    const { bin } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+      bin: Record<string, string>
+    }
+    symlinkSync(`../stint/${basename(bin['stint-hook'] ?? '')}`, join(world.bin, 'stint-hook'))
+    const starts = world.noteStartsOfNode()
+    for (const moment of ['pre', 'post', 'pre', 'post'] as const) {
+      const ended = await world.call(host, moment, world.command(host, moment, path))
+      expect(outcome(host, ended).allowed, moment).toBe(true)
+    }
+    expect(starts()).toBe(1)
+    await world.call(host, 'stop', world.command(host, 'stop', path))
+    await world.hold()
+    expect(outcome(host, await world.call(host, 'pre', line)).allowed).toBe(false)
+    expect(starts()).toBe(3)
+  },
+)
 
 test.each(commandHosts)(
   '%s: --fail-closed blocks a call when stint is missing or broken, and nothing else',
