@@ -112,7 +112,7 @@ test('exports, bin and dist agree', () => {
   expect([...targets, ...bins].filter((target) => !paths.has(target))).toEqual([])
   for (const bin of bins) {
     expect(statSync(join(projectRoot, bin)).mode & 0o111).toBe(0o111)
-    expect(readFileSync(consumer.installed(bin), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+    expect(readFileSync(consumer.installed(bin), 'utf8')).toMatch(/^#!\/(usr\/bin\/env node|bin\/sh)\n/)
   }
 })
 
