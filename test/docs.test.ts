@@ -57,10 +57,13 @@ test.concurrent.each(shellLines.filter(([, line = '']) => !repositoryLines.inclu
   '%s: `%s` works',
   async (page = '', line = '') => {
     await using world = new UserWorld()
-    for (const [name, code] of programsOn(page)) writeFileSync(join(world.tmp, name), code)
+    // Beside the temp directory: `node --test` looks at every file, and fails at the links of scratches.
+    const project = join(world.tmp, 'project')
+    mkdirSync(project)
+    for (const [name, code] of programsOn(page)) writeFileSync(join(project, name), code)
     const command = line.replace(installAndRun, 'stint').replace(addToProject, addOffline)
     // The examples run in a clone.
-    const cwd = examples.includes(page) ? projectRoot : world.tmp
+    const cwd = examples.includes(page) ? projectRoot : project
     const { code, stderr } = await world.start('sh', ['-c', command], { cwd }).finished
     expect(stderr).not.toMatch(/error|not found/i)
     expect(code).toBe(0)

@@ -88,7 +88,7 @@ function withLink(facts: EntryFacts, name: string, runs: string): EntryFacts | u
   const scratch = join(runs, requestId)
   if (exists(scratch)) return undefined
   const { owner, unreadable } = scratchOwner(scratch)
-  return { ...facts, kind: 'staging', unreadable, owner: owner && { ...owner, keep: 'never' } }
+  return { ...facts, kind: 'owner', unreadable, owner: owner && { ...owner, keep: 'never' } }
 }
 
 function withOwner(facts: EntryFacts, name: string, path: string): EntryFacts {

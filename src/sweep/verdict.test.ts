@@ -7,6 +7,7 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
   {
     kind: fc.constantFrom(
       'scratch' as const,
+      'owner' as const,
       'staging' as const,
       'output' as const,
       'trash' as const,
@@ -29,25 +30,27 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
   { requiredKeys: ['kind', 'type', 'sameUser', 'changedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
-const isRun = ({ kind }: EntryFacts) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
+const isRun = ({ kind }: EntryFacts) => ['scratch', 'owner', 'staging', 'tracked'].includes(kind)
 
-test('an entry that is foreign, a link or unknown is never removed', () => {
+test('an entry that is foreign, unknown or a link other than an owner record is never removed', () => {
   fc.assert(
     fc.property(candidates, times, (candidate, now) => {
-      const inTrash = candidate.kind === 'trash'
+      const mayBeLink = candidate.kind === 'trash' || candidate.kind === 'owner'
       const untouchable =
-        !candidate.sameUser || (!inTrash && candidate.type === 'symlink') || candidate.kind === 'other'
+        !candidate.sameUser || (!mayBeLink && candidate.type === 'symlink') || candidate.kind === 'other'
       if (untouchable) expect(decideFate(candidate, now).remove).toBe(false)
     }),
   )
 })
+
+const typeOf: Partial<Record<EntryFacts['kind'], EntryFacts['type']>> = { tracked: 'file', owner: 'symlink' }
 
 test('a run is removed only if its owner and children are dead, or unproven and a day old; never if unreadable', () => {
   fc.assert(
     fc.property(candidates.filter(isRun), times, (candidate, now) => {
       if (!decideFate(candidate, now).remove) return
       expect(candidate.unreadable ?? false).toBe(false)
-      expect(candidate.type).toBe(candidate.kind === 'tracked' ? 'file' : 'directory')
+      expect(candidate.type).toBe(typeOf[candidate.kind] ?? 'directory')
       const all = [candidate.owner?.liveness ?? 'unknown', ...candidate.children]
       expect(candidate.owner?.liveness).not.toBe('alive')
       if (candidate.owner) expect(candidate.children).not.toContain('alive')

@@ -3,7 +3,7 @@ import type { Keep } from '../scratch/owner.ts'
 
 /** The facts about one entry. `gatherFacts` collects them, `decideFate` decides on them. */
 export interface EntryFacts {
-  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
+  kind: 'scratch' | 'owner' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
   /** The file type, from lstat. */
   type: 'directory' | 'symlink' | 'file'
   /** Whether the entry belongs to the sweeping user. */
@@ -57,10 +57,10 @@ export function decideFate(facts: EntryFacts, now: number): SweepVerdict {
   if (!facts.sameUser) return keep('foreign-owner')
   // Every entry of the trash was moved there to be deleted. A link is unlinked, not followed.
   if (facts.kind === 'trash') return remove('trash')
-  if (facts.type === 'symlink' && facts.kind !== 'staging') return keep('symlink')
-  if (facts.kind === 'other') return keep('not-stint')
-  // Records of tracked paths are files; every other kind is a directory.
-  if ((facts.type === 'file') !== (facts.kind === 'tracked')) return keep('not-stint')
+  if (facts.type === 'symlink' && facts.kind !== 'owner') return keep('symlink')
+  // Owner records are links that lead nowhere, records of tracked paths are files, the rest are directories.
+  const expected = facts.kind === 'owner' ? 'symlink' : facts.kind === 'tracked' ? 'file' : 'directory'
+  if (facts.kind === 'other' || facts.type !== expected) return keep('not-stint')
   if (facts.kind === 'session') return remove('removed-session')
   if (facts.kind === 'output') {
     if (facts.owner?.liveness === 'alive') return keep('owner-alive')

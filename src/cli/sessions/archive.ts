@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, fsyncSync, unlinkSync } from 'node:fs'
+import { closeSync, createReadStream, fsyncSync, openSync, type ReadStream, unlinkSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
@@ -112,15 +112,12 @@ export const importCommand = defineBareCommand({
         hint: 'Give one file, or - for stdin.',
       })
     using stage = await ArchiveStage.open(await openStore(options.store, warn))
-    const input = file === '-' ? process.stdin : createReadStream(file)
+    const input = file === '-' ? process.stdin : openArchive(file)
     try {
       const imported = await stage.files.import(input as AsyncIterable<Buffer>, options.id)
       return await stage.deliver(imported, options.id)
     } catch (error) {
-      const code = errorCode(error)
-      if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR')
-        throw new StintError('NOT_FOUND', `there is no file ${file}`, { cause: error })
-      throw codedError(error, 'import the session')
+      throw errorCode(error) === 'EISDIR' ? noFile(file, error) : codedError(error, 'import the session')
     } finally {
       input.destroy()
     }
@@ -128,3 +125,16 @@ export const importCommand = defineBareCommand({
   render: ({ session_id, from, records }) =>
     `${session_id}: ${plural(records, 'record')}${session_id === from ? '' : `, exported as ${from}`}`,
 })
+
+/** Opens an archive at once: a stream that fails to open reports it before the import listens. */
+function openArchive(path: string): ReadStream {
+  try {
+    return createReadStream(path, { fd: openSync(path, 'r') })
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')
+    throw isMissing ? noFile(path, error) : codedError(error, `read ${path}`)
+  }
+}
+
+const noFile = (path: string, cause: unknown): StintError =>
+  new StintError('NOT_FOUND', `there is no file ${path}`, { cause })

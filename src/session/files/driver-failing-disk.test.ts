@@ -142,7 +142,9 @@ describe.each(commitWays)('%s', (each) => {
     const warnings: string[] = []
     const onWarning = (message: string): void => void warnings.push(message)
     const store = storeOn({ truncate })
-    expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toBeUndefined()
+    expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toEqual({
+      seq: 2,
+    })
     expect(warnings).toMatchObject([expect.stringContaining('visited did not end cleanly')])
     // The caller gets its own error, whatever happens afterwards.
     const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
