@@ -17,6 +17,7 @@ const packageOf = {
   python3: 'python3',
   unshare: 'util-linux',
   setsid: 'util-linux',
+  ...(process.argv.includes('--agents') ? { strace: 'strace' } : {}),
   ...(process.argv.includes('--torture') ? { pgbouncer: 'pgbouncer' } : {}),
 }
 

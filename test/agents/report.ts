@@ -7,6 +7,7 @@ import type { AgentEvent } from './rig.ts'
 const fields = new Map<string, Set<string>>()
 const variables = new Map<string, readonly string[]>()
 const hosts = new Set<string>()
+const starts: string[] = []
 
 /** Adds a scene to the report: its events, and the hosts that the agents wanted to talk to. */
 export function noteScene(events: readonly AgentEvent[], refused: ReadonlySet<string>): void {
@@ -20,6 +21,11 @@ export function noteScene(events: readonly AgentEvent[], refused: ReadonlySet<st
 /** Adds the variables that contain the id of the session, in the environment of an agent's commands. */
 export function noteVariables(agent: string, names: readonly string[]): void {
   variables.set(agent, names.toSorted())
+}
+
+/** Adds how many events of calls an agent has sent, and how many of them have started Node. */
+export function noteStarts(agent: string, { sent, byNode }: { sent: number; byNode: number }): void {
+  starts.push(`${agent}: ${byNode} of ${sent}`)
 }
 
 export function printVersions(): void {
@@ -41,6 +47,7 @@ export function printReport(): void {
   const parts = [
     ['events, with their fields', ...rows],
     ['session variables', ...found],
+    ['events of calls that have started Node', ...starts],
     ['hosts that the agents asked for, all refused', refused],
   ]
   console.log(parts.map((lines) => lines.join('\n')).join('\n\n'))

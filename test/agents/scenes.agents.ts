@@ -5,7 +5,7 @@ import { until } from '../support/world.ts'
 import { claude } from './claude.ts'
 import { codex, startDaemon } from './codex.ts'
 import type { Step } from './model.ts'
-import { noteVariables, printReport, printVersions } from './report.ts'
+import { noteStarts, noteVariables, printReport, printVersions } from './report.ts'
 import { Rig } from './rig.ts'
 
 const refused = expect.stringContaining('parallel session lock held by')
@@ -466,3 +466,35 @@ test('a subagent that works on after the turn of its session keeps the claim', a
   expect(await rig.attempt(codex, 'carol')).not.toEqual(refused)
   expect(rig.writes().map(({ text }) => text)).toEqual(['one', 'carol'])
 })
+
+test.each(agents)(
+  '$name starts Node for at most 5 % of the events of calls that change files',
+  async (agent) => {
+    await using rig = await Rig.open()
+    const trace = join(rig.tmp, 'trace')
+    const steps = Array.from({ length: 40 }, (_, at) =>
+      at % 2 === 0
+        ? agent.shell(`echo ${at} >> log.txt`)
+        : agent.edit(join(rig.repository, `file-${at}.txt`), `edit ${at}`),
+    )
+    rig.model.script('alice', ...steps)
+    // Prints the environment, too: the script hands the event over to Node in a variable.
+    const tracer = ['strace', '-f', '-qq', '-v', '-s', '4096', '-e', 'trace=execve', '-o', trace]
+    const [command = '', ...args] = [...tracer, ...agent.headless('play alice')]
+    await rig.start(command, args, { cwd: rig.repository }).finished
+    const sent = rig.sent('alice').filter((name) => /^(Pre|Post)ToolUse$/.test(name)).length
+    const starts = readFileSync(trace, 'utf8')
+      .split('\n')
+      .filter((line) => line.endsWith(') = 0'))
+    const scripts = starts.filter((line) => /execve\("[^"]*stint-hook\.sh"/.test(line)).length
+    const byNode = starts.filter(
+      (line) => line.includes('stint-hook.cjs') && /hook_event_name\\":\\"(Pre|Post)ToolUse\\"/.test(line),
+    ).length
+    noteStarts(agent.name, { sent, byNode })
+    // Codex does not report the end of a patch.
+    expect(sent).toBe(agent === codex ? 60 : 80)
+    expect(scripts).toBeGreaterThanOrEqual(sent)
+    expect(byNode).toBeGreaterThan(0)
+    expect(byNode).toBeLessThanOrEqual(0.05 * sent)
+  },
+)
