@@ -21,6 +21,10 @@ test('an orphaned hook has no agent; an agent that is process 1 is found', () =>
   expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'systemd')])).toBeUndefined()
   expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'codex')])?.pid).toBe(1)
   expect(chooseAgent('codex', {}, [])).toBeUndefined()
+  // Its shell was killed, and the first process of this machine has a name that nothing tells about.
+  expect(chooseAgent('claude', { CLAUDE_PID: '5' }, [ancestor(1, 'first_process')])).toBeUndefined()
+  expect(chooseAgent('claude', { CLAUDE_PID: '1' }, [ancestor(1, 'node')])?.pid).toBe(1)
+  expect(chooseAgent('codex', {}, [ancestor(1, 'codex')])?.pid).toBe(1)
 })
 
 test('a process name with blanks and parentheses is read correctly', async () => {

@@ -33,11 +33,14 @@ export function chooseAgent(
   const { processVariable } = hosts[host]
   const said = processVariable === undefined ? Number.NaN : Number(env[processVariable])
   let first: Ancestor | undefined
+  let isOrphan: boolean | undefined
   for (const ancestor of ancestors) {
     if (ancestor.pid === said) return ancestor
+    // Process 1 adopts the hook if its shell was killed. As an ancestor of all sessions it would make them kin.
+    isOrphan ??= ancestor.pid === 1 && ancestor.name !== host
     if (!shells.has(ancestor.name)) first ??= ancestor
     // The variable is inherited by all descendants: it may be that of an outer or a former session.
     if (first !== undefined && !(said > 0)) break
   }
-  return first === undefined || reapers.has(first.name) ? undefined : first
+  return first === undefined || isOrphan || reapers.has(first.name) ? undefined : first
 }
