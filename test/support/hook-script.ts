@@ -19,6 +19,9 @@ import { projectRoot, type Running } from './world.ts'
 
 export const hookScript = join(projectRoot, 'dist/bin/stint-hook.sh')
 
+/** What the settings of a user start. */
+export const scriptWords = [hookScript, process.execPath, hookBin]
+
 /** The shells that may be `sh`, each with the words that start it so. */
 export const shells: Readonly<Record<string, readonly string[]>> = {
   dash: ['dash'],

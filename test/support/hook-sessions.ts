@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hookEvent, type HookWorld, lineOf } from './hook-host.ts'
+import { scriptWords } from './hook-script.ts'
 import { projectRoot, type Running } from './world.ts'
 
 /** The observations of a simulated session. */
@@ -32,7 +33,7 @@ export function startSession(world: HookWorld, session: string, how: SessionPlan
   const of = <Value>(make: (moment: (typeof moments)[number]) => Value) =>
     Object.fromEntries(moments.map((moment) => [moment, make(moment)]))
   const plan = {
-    lines: of((moment) => lineOf('claude', moment)),
+    lines: of((moment) => lineOf('claude', moment, {}, scriptWords)),
     events: of((moment) => hookEvent('claude', moment, { session, cwd: workspace })),
     workspace,
     ...how,

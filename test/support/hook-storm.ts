@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { HookChoices } from '../../src/hook/options.ts'
 import { hookEvent, type HookWorld, lineOf } from './hook-host.ts'
+import { scriptWords } from './hook-script.ts'
 import {
   allWays,
   type Hold,
@@ -31,6 +32,8 @@ export interface HookStormReport extends StormVerdict {
   lateWrites: number
   grants: number
   refusals: number
+  /** Hooks that were killed while they ran. */
+  killedHooks: number
   /** Sessions that had two claims on the workspace at once. */
   doubles: string[]
   faults: string[]
@@ -44,7 +47,7 @@ interface Testimony {
 }
 
 /** A line in the log of an agent. */
-type LogEntry = Partial<StormCall> & { call?: string; refused?: string; fault?: string }
+type LogEntry = Partial<StormCall> & { call?: string; refused?: string; killedHook?: string; fault?: string }
 
 const moments = ['prompt', 'pre', 'post', 'stop'] as const
 
@@ -75,13 +78,14 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
     lateWrites: seen.writes.filter((write) => write.from > endOf(write)).length,
     grants: seen.holds.length,
     refusals: logs.flat().filter(({ refused }) => refused !== undefined).length,
+    killedHooks: logs.flat().filter(({ killedHook }) => killedHook !== undefined).length,
     doubles: seen.doubles,
     faults: logs.flat().flatMap(({ fault }) => fault ?? []),
   }
 }
 
 export const stormSummary = (report: HookStormReport): string =>
-  `${report.calls} calls, ${report.kills} agents killed, ${report.grants} grants, ${report.refusals} refusals, ` +
+  `${report.calls} calls, ${report.kills} agents and ${report.killedHooks} hooks killed, ${report.grants} grants, ${report.refusals} refusals, ` +
   `${report.writes} writes (${report.lateWrites} after the turn or the agent had ended): ` +
   `${report.violations.length} in the claim of another session; by limits, ${report.outlasting} of commands ` +
   `beyond their bound and ${report.hidden} of hidden ones`
@@ -129,7 +133,7 @@ function startAgent(
   const { workspace } = world
   const of = <Value>(make: (moment: (typeof moments)[number]) => Value) =>
     Object.fromEntries(moments.map((moment) => [moment, make(moment)]))
-  const lines = of((moment) => lineOf('claude', moment, choices))
+  const lines = of((moment) => lineOf('claude', moment, choices, scriptWords))
   const events = of((moment) => hookEvent('claude', moment, { session, cwd: workspace }))
   return world.start(process.execPath, [
     join(projectRoot, 'test/fixtures/storm-agent.mjs'),
