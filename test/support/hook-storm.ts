@@ -19,6 +19,8 @@ export interface HookStormOptions {
   ways: readonly (readonly Way[])[]
   /** How long a command that outlives its turn or agent is protected. */
   boundMs: number
+  /** The share of hooks about calls that are killed, at any line of the script; none if not given. */
+  killedHooks?: number
   /** The choices that the hooks are installed with, if not just that bound. */
   choices?: HookChoices
 }
@@ -108,7 +110,13 @@ async function playSession(
   const log = join(world.tmp, `${name}.log`)
   let session = name
   for (let left = ways, run = 1; left.length > 0; run++) {
-    const plan = { log, run: `${name}-${run}`, ways: left, boundMs: options.boundMs }
+    const plan = {
+      log,
+      run: `${name}-${run}`,
+      ways: left,
+      boundMs: options.boundMs,
+      killedHooks: options.killedHooks ?? 0,
+    }
     const agent = startAgent(world, session, plan, options)
     const hasEnded = (): boolean => agent.child.exitCode !== null || agent.child.signalCode !== null
     while (!hasEnded()) {
