@@ -36,7 +36,7 @@ export function chooseAgent(
   let isOrphan: boolean | undefined
   for (const ancestor of ancestors) {
     if (ancestor.pid === said) return ancestor
-    // Process 1 adopts the hook if its shell was killed. As an ancestor of all sessions it would make them kin.
+    // Process 1 adopts a hook whose shell was killed. As an ancestor of all sessions it makes them kin.
     isOrphan ??= ancestor.pid === 1 && ancestor.name !== host
     if (!shells.has(ancestor.name)) first ??= ancestor
     // The variable is inherited by all descendants: it may be that of an outer or a former session.
