@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildSlowSync } from '../../../test/support/build-c.ts'
 import { projectRoot, World } from '../../../test/support/world.ts'
-import { paceAfter, type SyncPace } from './thread-pool.ts'
+import { paceAfter, type SyncPace, threadPoolAt } from './thread-pool.ts'
 
 const quick: SyncPace = { isSlow: false, quick: 0 }
 const after = (pace: SyncPace, ...syncMs: number[]): SyncPace => syncMs.reduce(paceAfter, pace)
@@ -17,6 +17,11 @@ test('one sync above 2 ms makes a file system slow, and 64 in a row under 1 ms m
   expect(after(almost, 0.9).isSlow).toBe(false)
   // A sync that is neither quick nor slow begins the count again.
   expect(after(almost, 1.5, ...Array<number>(63).fill(0.9)).isSlow).toBe(true)
+})
+
+test('a path whose file system cannot be told has a pool, too: the operation itself reports the fault', () => {
+  expect(threadPoolAt('/proc/1/no/such/path')).toBe(threadPoolAt('/proc/1/no/other'))
+  expect(threadPoolAt('/proc/1/no/such/path')).not.toBe(threadPoolAt('/'))
 })
 
 /** Runs `test/fixtures/slow-disk.mjs` where each sync takes 5 ms; returns where the syncs ran. */

@@ -1,4 +1,5 @@
 import { close, fdatasync, fsync, open, statSync, write } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
 import { systemClock } from '../process/clock.ts'
 import type { OffLoop } from './disk-queue.ts'
@@ -56,9 +57,12 @@ class ThreadPool implements OffLoop {
 
 const pools = new Map<number, ThreadPool>()
 
-/** The thread pool for the file system of an existing path. */
+/**
+ * The thread pool for the file system of a path. If that cannot be told, the operation itself will report
+ * why; until then, such paths share a pool.
+ */
 export function threadPoolAt(path: string): OffLoop {
-  const { dev } = statSync(path)
+  const dev = ifPossible(() => statSync(path).dev) ?? -1
   const pool = pools.get(dev) ?? new ThreadPool()
   pools.set(dev, pool)
   return pool
