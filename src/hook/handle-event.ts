@@ -97,7 +97,7 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   const party = partyOf(event, choices, agent)
   const verdict = changeClaims(event, party, choices, context)
   if (event.kind !== 'pre' && hasPasses(event, party, context)) {
-    if (event.kind === 'stop') removeMarks(register, party.sessionId)
+    if (event.kind === 'stop' && event.agentId === undefined) removeMarks(register, party.sessionId)
     if (event.kind === 'end') forgetPasses(register, party)
     else renewPasses(register, party)
   }
@@ -245,7 +245,9 @@ function judgeCall(
   const isMarked = hasPasses(event, party, context)
   if (isMarked && answer.granted) renewPasses(claims.register, party, added)
   if (!answer.granted) {
-    if (isMarked) noteRefusedCall(claims.register, party.sessionId, call)
+    // A call that is going to wait may still be granted: its end must not be noted.
+    const isFinal = waitedMs > 0 || !choices.waitMs
+    if (isMarked && isFinal) noteRefusedCall(claims.register, party.sessionId, call)
     const met = { waitedMs, waiters: claims.waitersSync(decided), parent: claimant.parent }
     return { block: true, reason: callRefusal(workspace, answer.by, observation, met) }
   }

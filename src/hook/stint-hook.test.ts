@@ -342,3 +342,41 @@ test('a pass is not for other users, and is removed with the session', async () 
   expect(world.send(JSON.stringify(end))).toEqual(byNode)
   expect(existsSync(world.passes())).toBe(false)
 })
+
+test('a file whose name has escapes or blanks around it is left to Node, which refuses that of another session', async () => {
+  await using world = new ScriptWorld()
+  const other = join(world.tmp, 'other')
+  mkdirSync(join(other, '.git'), { recursive: true })
+  await world.lock(['acquire', '--session', 'other'], other)
+  world.pre('one')
+  world.edit('two', join(world.workspace, 'a.txt'))
+  expect(world.edit('three', join(world.workspace, 'b.txt'))).toEqual(fast)
+  for (const name of ['x"y.txt', 'x\ty.txt', 'x.txt', ' x.txt', 'x.txt '])
+    expect([name, world.edit('four', join(other, name))]).toEqual([
+      name,
+      expect.objectContaining({ code: 2, usedNode: true }),
+    ])
+  for (const name of ['x"y.txt', ' x.txt', 'x.txt '])
+    expect(world.edit('five', name).usedNode, name).toBe(true)
+})
+
+test('a session that waits for its turn has its call in flight when it gets it', async () => {
+  await using world = new ScriptWorld()
+  world.pre('one')
+  world.stop()
+  world.pre('b1', { session: 'session-b' })
+  world.flags = ['--wait', '60s']
+  const waiting = world.startPre('two')
+  await until('it waits', async () => (await world.lock(['status'])).stdout.includes('waited_ms'))
+  world.stop('session-b')
+  expect(await waiting.finished).toMatchObject({ code: 0 })
+  expect(world.calls()).toEqual(['two'])
+})
+
+test('an event with very many parts, or long ones outside of strings, is left to Node', async () => {
+  await using world = new ScriptWorld()
+  world.pre('one')
+  expect(world.pre('two')).toEqual(fast)
+  const lists = [{ list: Array.from({ length: 100 }, () => ({})) }, { list: Array(2500).fill('a') }]
+  for (const input of lists) expect(world.pre('three', { input })).toEqual(byNode)
+})

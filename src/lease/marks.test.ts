@@ -183,6 +183,12 @@ test('marks that cannot be read are activity now', async () => {
   expect(world.asks()).toBe(false)
 })
 
+test('a file of marks with hundreds of thousands of lines can be read', () => {
+  const claim: Claim = { ...sample, pass: { uptime: 0, mono: 0, folded: 0 } }
+  const files = [{ key: 'k', epoch: 1, text: '\n'.repeat(300_000) }]
+  expect(applyMarks(claim, 'k', { files, uptime: 10 }, at(0).now).session_id).toBe('a')
+})
+
 test('a session id that leads out of the home is not followed', () => {
   const read = readMarks('/home/passes', '../../etc')
   expect(read.next().value).toEqual({ call: 'uptime' })

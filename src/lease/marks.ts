@@ -81,7 +81,10 @@ export function applyMarks(claim: Claim, key: string, { files, uptime }: Session
     ],
   }))
   // A torn line is activity now.
-  const ageMs = Math.min(...own.map((mark) => (mark === undefined ? 0 : ageOf(mark.uptime))))
+  const ageMs = own.reduce(
+    (least, mark) => Math.min(least, mark === undefined ? 0 : ageOf(mark.uptime)),
+    Number.POSITIVE_INFINITY,
+  )
   return { ...refreshed(claim, ageMs, now), holders }
 }
 

@@ -108,7 +108,7 @@ export function renewPasses(register: Register, owner: PassOwner, added?: PassAd
       const claimed = pass && findClaim(register, key, owner)
       if (pass === undefined || claimed === undefined) ifPossible(() => unlinkSync(join(path, key)))
       else if (claimed.epoch !== before?.epoch || pass !== before)
-        writePass(directory, owner, { ...covered(pass, claimed.claim), epoch: claimed.epoch })
+        writePass(directory, owner, { ...covered(pass, claimed.claim), ...claimed })
     }
   })
 }
@@ -140,11 +140,15 @@ function findClaim(
   register: Register,
   key: string,
   { sessionId, agent }: PassOwner,
-): { epoch: number; claim: Claim } | undefined {
+): { epoch: number; claim: Claim; since: number } | undefined {
   const { epoch, record } = readRecord(register, key)
   const claim = record?.claims.find(({ session_id }) => session_id === sessionId)
   if (claim?.pass === undefined || record?.closed === true) return undefined
-  return claim.holders.some((holder) => isSameProcess(holder, agent)) ? { epoch, claim } : undefined
+  // Node tells the session of a late call, and looks above and below a directory, at its next call.
+  if (claim.late_call !== undefined || claim.unconfirmed) return undefined
+  return claim.holders.some((holder) => isSameProcess(holder, agent))
+    ? { epoch, claim, since: claim.pass.uptime }
+    : undefined
 }
 
 function readRecord(register: Register, key: string): { epoch: number; record: ClaimsRecord | undefined } {
@@ -155,13 +159,14 @@ function readRecord(register: Register, key: string): { epoch: number; record: C
 function writePass(
   directory: string,
   { sessionId, agent }: PassOwner,
-  pass: PassAddition & { epoch: number },
+  pass: PassAddition & { epoch: number; since: number },
 ): void {
   const uptime = uptimeSeconds()
   const path = join(directory, sessionId)
   for (const each of [directory, path]) ensureHomeDirectory(each)
   if (uptime === undefined || !isLocal(path)) return
-  const until = Math.floor(uptime) + passSeconds
+  // The hour begins with the claim's last change by Node, however often the pass is written anew.
+  const until = Math.floor(Math.min(uptime, pass.since)) + passSeconds
   const isListed = (each: string): boolean => isPlain(each) && isWithin(each, pass.root)
   const [directories, edits] = [pass.directories.filter(isListed), pass.edits.filter(isListed)]
   if (!isPlain(pass.root) || directories.length === 0) return
@@ -212,9 +217,8 @@ export function beginByMark(claims: WorkspaceClaims, call: MarkedCall): boolean 
   const mark = `+${call.id} ${uptime.toFixed(2)} ${agent.pid} ${call.kind}\n`
   if (!isMarkId(call.id) || ifPossible(() => appendPrivateFile(marks, mark) ?? true) === undefined)
     return false
-  if (runSync(register, register.read(key)).epoch === epoch) return true
-  noteRefusedCall(register, sessionId, call.id)
-  return false
+  // Otherwise the caller decides: a mark in a superseded epoch does no harm, but an end of the call would.
+  return runSync(register, register.read(key)).epoch === epoch
 }
 
 /** Notes the end of a call that was refused after its hook had written a mark. */
