@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isRoot, World } from '../../../test/support/world.ts'
@@ -10,7 +11,7 @@ import {
   parseIdentity,
   type Sighting,
 } from './liveness.ts'
-import { type Machine, parseProcessStat } from './platform.ts'
+import { type Machine, parseProcessStat, thisMachine } from './platform.ts'
 
 const here: Machine = { boot: 'boot-1', host: 'host-1', pidns: '1', timens: '2' }
 const them: Identity = { pid: 42, started: 1000, ...here }
@@ -46,6 +47,7 @@ test.each([
   ['another host with the same boot id', { host: 'host-2', boot: 'boot-1' }, unasked, 'unknown'],
   ['another boot of this host', { boot: 'boot-0' }, unasked, 'dead'],
   ['another boot, no machine-id', { boot: 'boot-0', host: '' }, unasked, 'unknown'],
+  ['a record whose boot could not be read', { boot: '' }, unasked, 'unknown'],
   ['this boot, no machine-id', { host: '' }, running(), 'alive'],
   ['another pid namespace', { pidns: '9' }, unasked, 'unknown'],
   ['another time namespace', { timens: '9' }, unasked, 'unknown'],
@@ -59,6 +61,31 @@ test.each([
   ['stopped', {}, running('T'), 'alive'],
 ] as [string, Partial<Identity>, (pid: number) => Sighting, string][])('%s', (_, differs, look, verdict) => {
   expect(judge({ ...them, ...differs }, here, look)).toBe(verdict)
+})
+
+test('a machine whose boot could not be read knows nothing of processes that recorded theirs', () => {
+  expect(judge(them, { ...here, boot: '' }, unasked)).toBe('unknown')
+})
+
+test('where no process can read a boot id, the process table decides', () => {
+  const bootless = { ...here, boot: '' }
+  expect(judge({ ...them, boot: '' }, bootless, running())).toBe('alive')
+  expect(judge({ ...them, boot: '' }, bootless, nobody)).toBe('dead')
+})
+
+test('a process that had no file descriptor left to read the boot id reads it again', async () => {
+  await using world = new World()
+  const script = `
+    import { closeSync, openSync } from 'node:fs'
+    import { thisMachine } from ${JSON.stringify(join(import.meta.dirname, '../../../dist/base/process/platform.js'))}
+    const open = []
+    try { for (;;) open.push(openSync('/dev/null')) } catch {}
+    const without = thisMachine().boot
+    open.forEach((fd) => closeSync(fd))
+    console.log(JSON.stringify([without, thisMachine().boot]))`
+  const limited = ['-c', 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, script]
+  const { stdout } = await world.start('sh', limited).finished
+  expect(JSON.parse(stdout)).toEqual(['', thisMachine().boot])
 })
 
 test('only a process of the same host can be dead, and only one of the same namespaces alive', () => {

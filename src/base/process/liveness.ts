@@ -22,7 +22,7 @@ export function identify(pid: number = process.pid): Identity | undefined {
 
 let self: Identity | undefined
 
-/** The identity of this process, read once. */
+/** The identity of this process, read once: its records must all name the same process. */
 export function ownIdentity(): Identity {
   self ??= identify() ?? { pid: process.pid, started: null, ...thisMachine() }
   return self
@@ -48,7 +48,11 @@ function sight(pid: number): Sighting {
 /** Decides liveness over plain data; calls `look` only if this machine's process table has the answer. */
 export function judge(them: Identity, here: Machine, look: (pid: number) => Sighting): Liveness {
   if (them.host !== '' && here.host !== '' && them.host !== here.host) return 'unknown'
-  if (them.boot !== here.boot) return them.host !== '' && here.host !== '' ? 'dead' : 'unknown'
+  if (them.boot !== here.boot) {
+    // A boot id that could not be read proves no other boot.
+    const isEarlierBoot = [them.host, here.host, them.boot, here.boot].every(Boolean)
+    return isEarlierBoot ? 'dead' : 'unknown'
+  }
   if (them.pidns !== here.pidns || them.timens !== here.timens) return 'unknown'
   const seen = look(them.pid)
   if ('exists' in seen) return seen.exists ? 'alive' : 'dead'

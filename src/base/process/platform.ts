@@ -140,7 +140,7 @@ export function pidExists(pid: number): boolean {
 
 /** The facts that all processes with one process table share. */
 export interface Machine {
-  /** Kernel boot id; empty where there is none. */
+  /** Kernel boot id; empty where there is none, or if it could not be read. */
   boot: string
   /** machine-id; empty where there is none. */
   host: string
@@ -158,13 +158,16 @@ let machine: Machine | undefined
 
 /** The facts of this machine, read once: none can change while this process lives. */
 export function thisMachine(): Machine {
-  machine ??= {
+  if (machine !== undefined) return machine
+  const facts = {
     boot: readLine('/proc/sys/kernel/random/boot_id'),
     host: readLine('/etc/machine-id') || readLine('/var/lib/dbus/machine-id'),
     pidns: namespaceOf('pid'),
     timens: namespaceOf('time'),
   }
-  return machine
+  // A read that failed, such as for lack of file descriptors, is tried again at the next call.
+  if (facts.boot !== '' || process.platform !== 'linux') machine = facts
+  return facts
 }
 
 /** The effective user id; 0 on Windows, which has none: `lstat` reports 0 for every file there. */
