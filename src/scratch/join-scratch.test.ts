@@ -51,6 +51,13 @@ test('an unused part makes no directory', async () => {
   expect(readdirSync(scratch.path)).toEqual([])
 })
 
+test('a scratch can be joined by a path that ends with slashes', async () => {
+  await using world = new World()
+  using scratch = createScratch({ root: openRoot(world.env) })
+  const file = joinScratch(`${scratch.path}//`)?.file('x') ?? ''
+  expect(dirname(dirname(file))).toBe(scratch.path)
+})
+
 test('only a scratch with a living owner can be joined', async () => {
   await using world = new World()
   const root = openRoot(world.env)

@@ -10,9 +10,11 @@ import { newScratchRun } from './scratch-run.ts'
 
 /**
  * Opens a part of a scratch that another process owns, such as the parent of a test worker. The owner removes
- * it, even if this process is killed. Undefined if there is no scratch at `path`, or if its owner is dead.
+ * it, even if this process is killed. Undefined if there is no scratch at `given`, or if its owner is dead.
  */
-export function joinScratch(path: string): ScratchContext | undefined {
+export function joinScratch(given: string): ScratchContext | undefined {
+  // The owner record lies beside the scratch: its name is that of the path without a slash at the end.
+  const path = given.replace(/\/+$/, '')
   const owner = readOwner(path)
   const root = owner && rootAbove(path)
   const requestId = basename(path)
