@@ -25,12 +25,13 @@ test('an owner record tells the same as was put into it', () => {
 test('an owner record without names fits into an inode of ext4, and a long name into a link of XFS', () => {
   const largest = { ...ownIdentity(), pid: 4_194_304, started: 999_999_999 }
   expect(formatOwner({ ...nobody, identity: largest }).length).toBeLessThan(60)
-  const long = {
-    session_id: '\u{FFFF}'.repeat(500),
-    parent_request_id: newRequestId(),
-    command: '\uD83D'.repeat(500),
+  const identity = { ...largest, pid: 0x7fffffff, started: Number.MAX_SAFE_INTEGER }
+  for (const text of ['\u{FFFF}', '\uD83D', '🙂', 'a🙂', '%', 'x'].map((each) => each.repeat(500))) {
+    const names = { session_id: text, parent_request_id: text, command: text }
+    const target = formatOwner({ ...nobody, identity, ...names })
+    expect(target.length).toBeLessThan(1023)
+    expect(parseOwnerLink(target)).toMatchObject({ identity })
   }
-  expect(formatOwner({ ...nobody, ...long }).length).toBeLessThan(1023)
 })
 
 test('an owner on another machine, or in another namespace, is unknown; one of an earlier boot is dead', () => {

@@ -59,21 +59,25 @@ export const writeOwner = (scratch: string, owner: Omit<Owner, 'created_at'>): v
 export const removeOwner = (scratch: string): void => ifPossible(() => unlinkSync(ownerLink(scratch)))
 
 /**
- * Reads the owner record of a scratch; undefined if it is missing or invalid. With `throwOnError`, a record
- * that exists but cannot be read throws, and so does a link in a format that this version does not know.
+ * Reads the owner record of a scratch; undefined if it is missing or damaged, as by a power cut. With
+ * `throwOnError`, a record that exists but cannot be read throws, and so does a link of a newer version.
  */
 export function readOwner(scratch: string, onError?: 'throwOnError'): Owner | undefined {
   const read = (): Owner | undefined => readOwnerLink(scratch) ?? readOwnerFile(scratch, onError)
   return onError === 'throwOnError' ? read() : ifPossible(read)
 }
 
+/** Every format after this one, which begins with a pid, must begin with `v` and its number. */
+const newerFormat = /^v\d/
+
 function readOwnerLink(scratch: string): Owner | undefined {
   const link = ownerLink(scratch)
   const stat = lstatSync(link, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
-  const owner = parseOwnerLink(readlinkSync(link))
-  if (owner === undefined) throw new Error(`${link} is no owner record of this version`)
-  return { ...owner, created_at: Math.round(stat.mtimeMs) }
+  const target = readlinkSync(link)
+  if (newerFormat.test(target)) throw new Error(`${link} was written by a newer version of stint`)
+  const owner = parseOwnerLink(target)
+  return owner && { ...owner, created_at: Math.round(stat.mtimeMs) }
 }
 
 /**
@@ -101,10 +105,15 @@ function formatIdentity(identity: Identity): string {
 /** The end of an id of this machine: enough to tell it from every other. */
 const brief = (id: string): string => id.replaceAll('-', '').slice(-9)
 
-/** At most 384 bytes: XFS takes no target over 1,023. A character becomes up to three bytes, or nine. */
+/** XFS takes no target over 1,023 bytes: three texts of this many leave room for the process. */
+const maxTextBytes = 300
+
+/** Encodes as much of the beginning of a text as fits. */
 function encodeText(text: string | null): string {
-  const most = (text ?? '').slice(0, /^[ -~]*$/.test(text ?? '') ? 128 : 32)
-  return encodeURIComponent(most.replaceAll(/\p{Surrogate}/gu, '\u{FFFD}'))
+  for (let most = (text ?? '').slice(0, maxTextBytes); ; most = most.slice(0, -1)) {
+    const encoded = encodeURIComponent(most.replaceAll(/\p{Surrogate}/gu, '\u{FFFD}'))
+    if (encoded.length <= maxTextBytes) return encoded
+  }
 }
 
 export function parseOwnerLink(target: string): Omit<Owner, 'created_at'> | undefined {
@@ -161,6 +170,6 @@ export function parseStagingName(name: string, here: Identity): Identity | undef
     timens: here.timens,
     // The host is not in the name: another boot is then unknown, and age decides.
     host: '',
-    boot: here.boot.startsWith(boot) ? here.boot : boot,
+    boot: boot !== '' && here.boot.startsWith(boot) ? here.boot : boot,
   }
 }
