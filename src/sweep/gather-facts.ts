@@ -68,17 +68,13 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
   }
 }
 
-/** The time to keep an output counts from the end of its run: nothing expires while the run is alive. */
+/** The time to keep an output counts from the end of its run: nothing expires while the run may be alive. */
 function withExpiry(facts: EntryFacts, name: string, root: ScratchRoot, modifiedAt: number): EntryFacts {
   const earliest = outputExpiry(name)
   if (earliest === undefined) return facts
-  const [owner] = scratchPaths(root, requestIdIn(name) ?? '').flatMap((path) => readOwner(path) ?? [])
-  return {
-    ...facts,
-    kind: 'output',
-    expiresAt: Math.max(earliest, modifiedAt),
-    owner: owner && seenOwner(owner),
-  }
+  const owners = scratchPaths(root, requestIdIn(name) ?? '').map(scratchOwner)
+  const owner = owners.find((each) => each.owner !== undefined || each.unreadable)
+  return { ...facts, kind: 'output', expiresAt: Math.max(earliest, modifiedAt), ...owner }
 }
 
 /** An owner record is judged by itself, as a scratch being made or removed, only without its scratch. */

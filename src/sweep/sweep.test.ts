@@ -24,6 +24,8 @@ import { openRoot } from '../scratch/root.ts'
 import { createScratch } from '../scratch/scratch.ts'
 import { sweepSync } from './sweep.ts'
 
+const inHours = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
+
 const dayOld = (path: string): void => utimesSync(path, 0, 0)
 
 test('a living run is never swept; after its death, one sweep removes everything', async () => {
@@ -195,8 +197,27 @@ test('an owner record in a format of a newer version protects the scratch, howev
   await using world = new World()
   const path = plant(world, undefined)
   symlinkSync('v2 of the record', `${path}.owner`)
-  const clock = { now: () => Date.now() + 48 * 3_600_000, mono: () => 0 }
-  expect(sweepSync({ root: openRoot(world.env), clock }).kept).toMatchObject([{ path, reason: 'unreadable' }])
+  expect(sweepSync({ root: openRoot(world.env), clock: inHours(48) }).kept).toMatchObject([
+    { path, reason: 'unreadable' },
+  ])
+})
+
+test('an owner record that a power cut has damaged protects its scratch for a day', async () => {
+  await using world = new World()
+  const damaged = ['4711:12', '::::::', 'x'].map((target) => {
+    const path = plant(world, undefined)
+    symlinkSync(target, `${path}.owner`)
+    return path
+  })
+  const [lone = ''] = damaged
+  rmSync(lone, { recursive: true })
+  const root = openRoot(world.env)
+  expect(sweepSync({ root, clock: inHours(23) })).toMatchObject({
+    removed: [],
+    kept: damaged.map(() => ({ reason: 'ownerless' })),
+  })
+  expect(sweepSync({ root, clock: inHours(25) }).removed).toHaveLength(3)
+  expect(readdirSync(world.runs)).toEqual([])
 })
 
 test('a scratch of an older version whose maker died before it was renamed is judged by the maker in its staging name', async () => {
@@ -206,16 +227,16 @@ test('a scratch of an older version whose maker died before it was renamed is ju
     `.new-${requestId}-${by.pid}-${by.started}-${by.pidns}-${by.boot.slice(0, 8)}`
   const dead = join(world.root, stagingName(newRequestId(), { ...me, pid: deadPid }))
   const alive = join(world.root, stagingName(newRequestId(), me))
-  const elsewhere = join(
-    world.root,
-    stagingName(newRequestId(), { ...me, pid: deadPid, boot: '11111111-2222' }),
+  const [elsewhere = '', bootless = ''] = ['11111111-2222', ''].map((boot) =>
+    join(world.root, stagingName(newRequestId(), { ...me, pid: deadPid, boot })),
   )
-  for (const path of [dead, alive, elsewhere]) mkdirSync(join(path, '.stint'), { recursive: true })
+  for (const path of [dead, alive, elsewhere, bootless]) mkdirSync(join(path, '.stint'), { recursive: true })
   chmodSync(world.root, 0o700)
   const { removed, kept } = await sweep(world)
   expect(removed).toMatchObject([{ path: dead, reason: 'owner-dead' }])
   expect(kept).toContainEqual({ path: alive, reason: 'owner-alive' })
   expect(kept).toContainEqual({ path: elsewhere, reason: 'owner-unknown' })
+  expect(kept).toContainEqual({ path: bootless, reason: 'owner-unknown' })
 })
 
 test('foreign, symlinked and unknown entries are never touched, and reported with the reason', async () => {
@@ -297,6 +318,28 @@ test('outputs stay until they expire', async () => {
       ['stranger', 'not-stint'],
     ].sort(),
   )
+})
+
+test('outputs of a run that may be alive outlast their time', async () => {
+  await using world = new World()
+  const root = openRoot(world.env)
+  const newer = plant(world, undefined)
+  symlinkSync('v2 of the record', `${newer}.owner`)
+  const elsewhere = plant(world, { ...ownIdentity(), pidns: '1' })
+  const dead = plant(world, { ...ownIdentity(), pid: deadPid }, { keep: 'always' })
+  const outputOf = (path: string): string => join(root.out, `${basename(path)}-1`)
+  for (const path of [newer, elsewhere, dead]) {
+    mkdirSync(outputOf(path), { recursive: true, mode: 0o700 })
+    dayOld(outputOf(path))
+  }
+  const outputsAfter = (hours: number): string[] => {
+    sweepSync({ root, clock: inHours(hours) })
+    return readdirSync(root.out).sort()
+  }
+  const names = [newer, elsewhere].map((path) => basename(outputOf(path))).sort()
+  expect(outputsAfter(1)).toEqual(names)
+  expect(outputsAfter(23)).toEqual(names)
+  expect(outputsAfter(25)).toEqual([basename(outputOf(newer))])
 })
 
 test('a scratch whose owner cannot be proven dead stays while anything in it is young', async () => {

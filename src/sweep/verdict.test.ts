@@ -93,6 +93,21 @@ test('exactly a day old is not yet old, and exactly at the expiry is not yet exp
   })
 })
 
+test('an output is removed only after its time, and only if its run is over or unproven and a day old', () => {
+  fc.assert(
+    fc.property(candidates, times, (candidate, now) => {
+      const { owner, unreadable = false, children, changedAt, expiresAt } = candidate
+      if (candidate.kind !== 'output' || !decideFate(candidate, now).remove) return
+      expect(now).toBeGreaterThan(expiresAt ?? Number.POSITIVE_INFINITY)
+      expect(unreadable).toBe(false)
+      const all = owner === undefined ? [] : [owner.liveness, ...children]
+      expect(all).not.toContain('alive')
+      if (all.includes('unknown')) expect(now - changedAt).toBeGreaterThan(unprovenAgeMs)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
 test('--older-than only narrows what is removed; exactly that age is old enough', () => {
   fc.assert(
     fc.property(candidates, times, fc.option(times, { nil: undefined }), (candidate, now, ageMs) => {

@@ -62,11 +62,17 @@ export function decideFate(facts: EntryFacts, now: number): SweepVerdict {
   const expected = facts.kind === 'owner' ? 'symlink' : facts.kind === 'tracked' ? 'file' : 'directory'
   if (facts.kind === 'other' || facts.type !== expected) return keep('not-stint')
   if (facts.kind === 'session') return remove('removed-session')
-  if (facts.kind === 'output') {
-    if (facts.owner?.liveness === 'alive') return keep('owner-alive')
-    return now > (facts.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
-  }
-  return decideByOwner(facts, now)
+  return facts.kind === 'output' ? decideOutput(facts, now) : decideByOwner(facts, now)
+}
+
+/** An output without an owner belongs to a run that has ended: only the time to keep it counts. */
+function decideOutput(facts: EntryFacts, now: number): SweepVerdict {
+  const hasOwner = facts.owner !== undefined || facts.unreadable
+  const byOwner = hasOwner ? decideByOwner(facts, now) : undefined
+  // The policy to keep a scratch does not prolong the time of its outputs.
+  if (byOwner?.remove === false && byOwner.reason !== 'kept-on-purpose') return byOwner
+  if (now <= (facts.expiresAt ?? Number.POSITIVE_INFINITY)) return keep('not-expired')
+  return byOwner?.reason === 'unknown-and-old' ? byOwner : remove('expired')
 }
 
 /** Keeps a removable entry that changed less than `ageMs` ago. Never makes a kept entry removable. */
