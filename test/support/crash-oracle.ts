@@ -5,6 +5,8 @@ export interface Submission {
   name: string
   acknowledged?: number
   rejected?: number
+  /** How many audit lines were asked for before it. */
+  lines?: number
 }
 
 /** Knows, independently of the store, which records a session must have. */
@@ -26,7 +28,7 @@ export class Oracle {
 
   /** Makes a request and notes its answer. */
   async ask<T>(list: Submission[], name: string, asking: () => Promise<T>): Promise<T | undefined> {
-    const submission: Submission = { name }
+    const submission: Submission = { name, lines: this.audit.length }
     list.push(submission)
     try {
       const answer = await asking()
@@ -87,6 +89,7 @@ export class Oracle {
     const wrong = [
       ...prefixFaults('journal', this.journal, own(facts.journal), at),
       ...prefixFaults('audit', this.audit, own(facts.audit), at),
+      ...this.#orderFaults(facts),
     ]
     const closes = this.closes.filter(({ acknowledged = Infinity }) => acknowledged <= at).length
     if (facts.closes < closes) wrong.push(`${closes} acknowledged closes, ${facts.closes} in the manifest`)
@@ -95,6 +98,17 @@ export class Oracle {
     for (const { name } of this.spooled)
       if (countOf(facts, name) > 1) wrong.push(`spooled ${name} came in twice`)
     return wrong
+  }
+
+  /** A journal record must not outlive an audit line that was asked for before it, and was not rejected. */
+  #orderFaults({ journal, audit }: Facts): string[] {
+    return this.journal.flatMap(({ name, lines }) => {
+      if (!journal.includes(name)) return []
+      const lost = this.audit
+        .slice(0, lines ?? 0)
+        .filter((line) => line.rejected === undefined && !audit.includes(line.name))
+      return lost.map((line) => `journal: ${name} outlives the earlier audit line ${line.name}`)
+    })
   }
 
   /** Returns what is wrong with the spooled entries, once the spool was taken in. */

@@ -21,6 +21,12 @@ test.each(poolMutations)('the crash search notices $name', async ({ workload: na
   expect(violations).not.toEqual([])
 })
 
+test('the crash search notices a journal record that outlives an earlier line of the audit log', async () => {
+  const wrap = mutations.find(({ name }) => name === 'an audit log that is not synced')?.wrap
+  const { violations } = await search(workloadNamed('requests that wait for nothing'), { bounds, wrap })
+  expect(violations.join('\n')).toContain('outlives the earlier audit line')
+})
+
 test('the search for takeovers notices a lock that is checked before the sync instead of after it', async () => {
   const workload = workloadNamed('single appends')
   const way = 'in the thread pool'

@@ -111,6 +111,7 @@ export class FilesystemSession implements HeldSession {
     this.#policy = {
       // The journal attests how far the audit log has come.
       checkpoint: (log) => (log === 'audit' ? '' : encodeCheckpoint(this.ends().audit)),
+      prepare: (log) => this.#prepare(log),
       check: (bytes) => context.guard.check(bytes),
       assertOwned: () => lock.assertOwned(),
       explain: (error, doing) => sessionFileError(error, doing, context.directory.paths.root),
@@ -165,11 +166,19 @@ export class FilesystemSession implements HeldSession {
         applied?.({ seq, at, hash })
       },
     })
-    // At once: the caller of an intent waits for it before it acts, so no further lines would gather. The
-    // queue has the line on disk before every journal record that is appended after it.
+    // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
     writer.commit()
     const { seq, at } = await appended
     return { seq, at, hash }
+  }
+
+  /**
+   * A journal record may join a commit that was queued before an earlier audit line was appended. So every
+   * commit of the journal takes its records first and then writes the audit lines: no crash keeps a journal
+   * record and loses an audit line that was appended before it.
+   */
+  *#prepare(log: LogName): DiskSteps {
+    if (log === 'journal') yield* this.#audit.flush()
   }
 
   async flush(): Promise<void> {

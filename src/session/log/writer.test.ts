@@ -67,7 +67,7 @@ function open(opening: Opening = {}): JournalWriter {
     start: { from, continues },
     epoch,
     clock: systemClock,
-    policy: { checkpoint: () => '', check: () => {}, assertOwned, explain: codedError },
+    policy: { checkpoint: () => '', *prepare() {}, check: () => {}, assertOwned, explain: codedError },
     sizes: { ...defaultSegmentSizes, segmentBytes },
   })
   runNow(disk, writer.open())

@@ -19,6 +19,8 @@ export interface CommitPolicy {
    * has come. They are written only if they have changed since the last group; '' for none.
    */
   checkpoint(log: LogName): string
+  /** The steps that must be done before the records that a commit of this log has taken are written. */
+  prepare(log: LogName): DiskSteps
   /** Throws if these bytes must not be written. */
   check(bytes: Buffer): void
   /** Throws `FENCED` if this process no longer holds the lock, or why the lock cannot be read. */
@@ -224,6 +226,11 @@ export class LogWriter {
     const groups = this.#gathering
     this.#gathering = []
     let bug: unknown
+    try {
+      yield* this.#options.policy.prepare(this.#options.files.log)
+    } catch (error) {
+      bug = error
+    }
     for (const [i, group] of groups.entries()) {
       try {
         this.assertUsable()
