@@ -1,5 +1,5 @@
 import { errorCode } from '../base/errors/stint-error.ts'
-import { type AuditRecord, auditRecordFrom, type UnsettledAct } from './audit-record.ts'
+import { auditRecordFrom, type UnsettledAct } from './audit-record.ts'
 import { checkStrings } from './create-manifest.ts'
 import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
@@ -307,19 +307,16 @@ export class LiveSession implements Session {
   }
 
   #drainSpool(): Promise<void> {
-    this.#spooling ??= this.#acts
-      .listener()
-      .then((listener) => this.#takeIn(listener))
-      .finally(() => (this.#spooling = undefined))
+    this.#spooling ??= this.#acts.whileAdding(this.#takeIn()).finally(() => (this.#spooling = undefined))
     return this.#spooling
   }
 
   /** Takes in what visitors left, and takes a snapshot if a critical event was among it. */
-  async #takeIn(onAudit: (record: AuditRecord) => void): Promise<void> {
+  async #takeIn(): Promise<void> {
     const { snapshots } = this.#context
     const events: { entry: LogEntry; seq: number }[] = []
     await drainSpool(this.#held, this.secrets, (log, entry, receipt) => {
-      if (log === 'audit') onAudit(auditRecordFrom(entry, receipt))
+      if (log === 'audit') this.#acts.apply(auditRecordFrom(entry, receipt))
       else if (snapshots.critical !== undefined) events.push({ entry, seq: receipt.seq })
     })
     const last = events.findLast(({ entry: { type, json } }) =>

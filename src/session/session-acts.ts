@@ -34,7 +34,9 @@ export class SessionActs {
   readonly #state: FoldedState
   readonly #secrets: RegisteredSecrets
   /** Read from the audit log when the first act with a key is done. */
-  #known: Promise<KeyedActs> | undefined
+  #known: KeyedActs | undefined
+  /** Work that adds lines to the audit log. An act with a key waits for it: a line may settle that act. */
+  readonly #adding = new Set<Promise<unknown>>()
   readonly #running = new Map<string, { deed: Deed; result: Promise<unknown> }>()
 
   constructor(log: AuditLog, state: FoldedState, secrets: RegisteredSecrets) {
@@ -78,23 +80,31 @@ export class SessionActs {
   /** Appends a line to the audit log. */
   async record(fields: AuditFields): Promise<{ seq: number; hash: string }> {
     const entry = makeAuditEntry(fields, this.#secrets.gate)
-    const listener = await this.listener()
-    const applied = (receipt: StoredReceipt): void => listener(auditRecordFrom(entry, receipt))
-    const { seq, hash = '' } = await this.#log.append('audit', entry, { applied })
+    const applied = (receipt: StoredReceipt): void => this.apply(auditRecordFrom(entry, receipt))
+    const { seq, hash = '' } = await this.whileAdding(this.#log.append('audit', entry, { applied }))
     return { seq, hash }
   }
 
-  /** Returns a function that must be called with every line that is added to the audit log. */
-  async listener(): Promise<(record: AuditRecord) => void> {
-    const known = await this.#knownByNow()
-    return (record) => {
-      applyAuditRecord(this.#state, record)
-      known?.apply(record)
+  /** Must be called with every line that is added to the audit log, when it is durable. */
+  apply(record: AuditRecord): void {
+    applyAuditRecord(this.#state, record)
+    this.#known?.add(record)
+  }
+
+  /** Waits for work that adds lines to the audit log. Acts with a key that begin meanwhile wait for it, too. */
+  async whileAdding<T>(work: Promise<T>): Promise<T> {
+    this.#adding.add(work)
+    try {
+      return await work
+    } finally {
+      this.#adding.delete(work)
     }
   }
 
   async #performOnce<T>(key: string, act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
-    const acts = await (this.#known ?? this.#read())
+    if (this.#adding.size > 0) await Promise.allSettled(this.#adding)
+    const acts = (this.#known ??= this.#read())
+    await acts.read
     const recordedKey = this.#secrets.gate.text(key)
     const before = acts.fateOf(recordedKey)
     if (before !== undefined) this.#refuseMismatch(key, before, act)
@@ -136,24 +146,11 @@ export class SessionActs {
     return result
   }
 
-  #read(): Promise<KeyedActs> {
-    const reading = readActs(this.#log)
-    this.#known = reading
+  #read(): KeyedActs {
+    const acts = new KeyedActs(this.#log)
     // One failed read must not fail every later act: the next act reads again.
-    reading.catch(() => (this.#known = undefined))
-    return reading
-  }
-
-  /** The acts by key; undefined if no act has needed them yet, and will read them from the log. */
-  async #knownByNow(): Promise<KeyedActs | undefined> {
-    while (this.#known !== undefined) {
-      try {
-        return await this.#known
-      } catch {
-        // #read has forgotten the failed read, or another one is under way.
-      }
-    }
-    return undefined
+    acts.read.catch(() => (this.#known = undefined))
+    return acts
   }
 }
 
@@ -161,12 +158,37 @@ export class SessionActs {
 class KeyedActs {
   readonly #fates = new Map<string, Fate>()
   readonly #begun = new Map<string, Deed & { key: string }>()
+  /** The lines that were added since the read began; undefined when it has ended. */
+  #added: AuditRecord[] | undefined = []
+  /** Resolves when the log was read. */
+  readonly read: Promise<void>
+
+  constructor(log: AuditLog) {
+    this.read = this.#read(log)
+  }
+
+  async #read(log: AuditLog): Promise<void> {
+    let last = 0
+    for await (const record of log.records('audit')) {
+      this.#apply(auditRecordOf(record))
+      last = record.seq
+    }
+    // The read ends where the log ended when it began, or later.
+    for (const record of this.#added ?? []) if (record.seq > last) this.#apply(record)
+    this.#added = undefined
+  }
+
+  /** Takes a line that was just added to the log. */
+  add(record: AuditRecord): void {
+    if (this.#added === undefined) this.#apply(record)
+    else this.#added.push(record)
+  }
 
   fateOf(key: string): Fate | undefined {
     return this.#fates.get(key)
   }
 
-  apply({ type, act, key, at, action, subject, ok, result, error }: AuditRecord): void {
+  #apply({ type, act, key, at, action, subject, ok, result, error }: AuditRecord): void {
     if (act === undefined) return
     if (type === 'intent' && key !== undefined) {
       this.#begun.set(act, { key, action, subject })
@@ -183,12 +205,6 @@ class KeyedActs {
         : { state: 'done', result, ...deed },
     )
   }
-}
-
-async function readActs(log: AuditLog): Promise<KeyedActs> {
-  const acts = new KeyedActs()
-  for await (const record of log.records('audit')) acts.apply(auditRecordOf(record))
-  return acts
 }
 
 /** Throws if an act with this fate may be repeated only by an explicit decision of the caller. */

@@ -109,6 +109,23 @@ export const actCases: StoreCases = {
     equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
     equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
   },
+  async 'an act with a key waits for audit lines that are on their way, and one of them may settle it'(
+    store,
+    place,
+  ) {
+    const session = await store.create()
+    for (const key of ['k', 'l'])
+      await session.audit({ action: 'pay', phase: 'intent', act: `act_${key}`, key })
+    await session.close()
+    for (const key of ['k', 'l']) {
+      await using again = await (await place.open()).resume(session.id)
+      // The first act with a key reads the audit log: the outcome of the second comes before that, or meanwhile.
+      const first = key === 'l' ? again.act({ action: 'look', key: 'first' }, () => 1) : undefined
+      const settled = again.settle(`act_${key}`, { ok: true, result: 'paid' })
+      equal(await again.act({ action: 'pay', key }, () => 'paid twice'), 'paid')
+      await Promise.all([first, settled])
+    }
+  },
   async 'a key that belongs to one act is refused for another, done, failed, running or uncertain'(
     store,
     place,

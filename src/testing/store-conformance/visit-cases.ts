@@ -226,6 +226,22 @@ export const visitCases: StoreCases = {
       session.act({ action: 'pay', key: 'k' }, () => 1),
     )
   },
+  async 'an act of a visitor is not performed again, even if it is taken in while the holder acts'(
+    store,
+    place,
+  ) {
+    await using session = await store.create()
+    const other = await place.open()
+    for (const key of ['k', 'l']) {
+      await other.visit(session.id, async (visit) => {
+        await visit.audit({ action: 'pay', phase: 'intent', act: `act_${key}`, key })
+        await visit.audit({ action: 'pay', phase: 'outcome', act: `act_${key}`, ok: true })
+      })
+      const turn = session.turn()
+      equal(await session.act({ action: 'pay', key }, () => 'paid twice'), undefined)
+      await turn
+    }
+  },
   async 'a session that only visitors write to is resumed from their snapshot'(store, { snapshots = true }) {
     await store.visit(
       'visited',
