@@ -35,6 +35,27 @@ test('a closed session resumes with everything it had', async () => {
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })
 
+test('an outcome that is recorded while the first act with a key reads the audit log is not missed', async () => {
+  const session = await store.create()
+  await session.audit({ action: 'pay', phase: 'intent', act: 'act_1', key: 'k' })
+  await session.close()
+  let onAuditRead = (): void => {}
+  const openToRead = (path: string): number => {
+    if (path.endsWith('audit.log')) onAuditRead()
+    return nodeDisk.openToRead(path)
+  }
+  const disk = { ...nodeDisk, openToRead }
+  await using again = await createStore(new FilesystemDriver({ home: join(world.tmp, 'home') }, disk)).resume(
+    session.id,
+  )
+  let settled: Promise<void> | undefined
+  onAuditRead = () => (settled ??= again.settle('act_1', { ok: true, result: 'paid' }))
+  await again.act({ action: 'look', key: 'first' }, () => 1)
+  await settled
+  expect(settled).toBeDefined()
+  expect(await again.act({ action: 'pay', key: 'k' }, () => 'paid twice')).toBe('paid')
+})
+
 test('a writer that knows that it is fenced rejects large data too, and writes no blob', async () => {
   const driver = new FilesystemDriver({ home: join(world.tmp, 'home') })
   await (await store.create({ id: 'lost' })).close()
