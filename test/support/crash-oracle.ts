@@ -5,7 +5,7 @@ export interface Submission {
   name: string
   acknowledged?: number
   rejected?: number
-  /** How many audit lines were asked for before it. */
+  /** How many audit lines were asked for before it; undefined for a record that a fork has copied. */
   lines?: number
 }
 
@@ -106,7 +106,8 @@ export class Oracle {
       if (!journal.includes(name)) return []
       const lost = this.audit
         .slice(0, lines ?? 0)
-        .filter((line) => line.rejected === undefined && !audit.includes(line.name))
+        .filter((line) => line.lines !== undefined && line.rejected === undefined)
+        .filter((line) => !audit.includes(line.name))
       return lost.map((line) => `journal: ${name} outlives the earlier audit line ${line.name}`)
     })
   }
