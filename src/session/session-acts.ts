@@ -91,7 +91,7 @@ export class SessionActs {
     this.#known?.add(record)
   }
 
-  /** Waits for work that adds lines to the audit log. Acts with a key that begin meanwhile wait for it, too. */
+  /** Waits for work that adds lines to the audit log. Acts with a key that begin meanwhile wait, too. */
   async whileAdding<T>(work: Promise<T>): Promise<T> {
     this.#adding.add(work)
     try {

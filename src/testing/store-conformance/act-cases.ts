@@ -119,7 +119,7 @@ export const actCases: StoreCases = {
     await session.close()
     for (const key of ['k', 'l']) {
       await using again = await (await place.open()).resume(session.id)
-      // The first act with a key reads the audit log: the outcome of the second comes before that, or meanwhile.
+      // The first act with a key reads the audit log: the outcome comes before that, or meanwhile.
       const first = key === 'l' ? again.act({ action: 'look', key: 'first' }, () => 1) : undefined
       const settled = again.settle(`act_${key}`, { ok: true, result: 'paid' })
       equal(await again.act({ action: 'pay', key }, () => 'paid twice'), 'paid')
