@@ -105,7 +105,7 @@ export function renewPasses(register: Register, owner: PassOwner, added?: PassAd
       const before = parsePassFile(readSmallFile(join(path, key)) ?? '')
       const isOurs = before?.key === key && isSameProcess(before.agent, agent)
       const pass = merged(isOurs ? before : undefined, added)
-      const claimed = pass && findClaim(register, key, owner)
+      const claimed = pass && findClaim(register, key, owner, key === added?.key)
       if (pass === undefined || claimed === undefined) ifPossible(() => unlinkSync(join(path, key)))
       else if (claimed.epoch !== before?.epoch || pass !== before)
         writePass(directory, owner, { ...covered(pass, claimed.claim), ...claimed })
@@ -135,17 +135,21 @@ function merged(before: Pass | undefined, added: PassAddition | undefined): Pass
 
 type PassWithoutEpoch = PassAddition & Partial<Pass>
 
-/** The claim of a session, and the epoch it is in; undefined if that epoch allows it no pass. */
+/**
+ * The claim of a session, and the epoch it is in; undefined if it may have no pass there. `isGranted`: this
+ * process has just got the claim, and looked above and below.
+ */
 function findClaim(
   register: Register,
   key: string,
   { sessionId, agent }: PassOwner,
+  isGranted: boolean,
 ): { epoch: number; claim: Claim; since: number } | undefined {
   const { epoch, record } = readRecord(register, key)
   const claim = record?.claims.find(({ session_id }) => session_id === sessionId)
   if (claim?.pass === undefined || record?.closed === true) return undefined
   // Node tells the session of a late call, and looks above and below a directory, at its next call.
-  if (claim.late_call !== undefined || claim.unconfirmed) return undefined
+  if (claim.late_call !== undefined || (claim.unconfirmed && !isGranted)) return undefined
   return claim.holders.some((holder) => isSameProcess(holder, agent))
     ? { epoch, claim, since: claim.pass.uptime }
     : undefined
