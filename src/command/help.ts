@@ -51,7 +51,7 @@ const optionRows = (table: OptionTable): HelpRow[] =>
     ]
   })
 
-/** What help says about an option that must be given, or need not. */
+/** The note on an option that is required, or has a default. */
 function noteOf({ required, default: preset }: OptionSpec): string {
   if (required) return ' (required)'
   return preset === undefined

@@ -86,7 +86,7 @@ export interface PassOwner {
   agent: Identity
 }
 
-/** What a call that was granted adds to the pass of its workspace. */
+/** The paths that a granted call adds to the pass of its workspace. */
 export type PassAddition = Pick<Pass, 'key' | 'scope' | 'root' | 'isRepository' | 'directories' | 'edits'>
 
 /**
@@ -266,7 +266,7 @@ export function forgetPasses(register: Register, owner: PassOwner): void {
   if (listNames(path).every((name) => name === endsName)) removeFlat(path)
 }
 
-/** What a session has left whose agent cannot be seen from here is removed after a week. */
+/** The sweep removes the files of a session whose agent it cannot see after this time: a week. */
 const unusedAfterMs = 7 * 24 * 3_600_000
 
 /** Removes the passes and marks of sessions whose agents have died. */

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { filesystemStore } from '../../src/session/files/driver.ts'
 import type { SessionEvent, SessionStore } from '../../src/session/store.ts'
 import { allOf } from './all-of.ts'
-import { projectRoot, type Running, until, type World } from './world.ts'
+import { buildSlowSync } from './build-c.ts'
+import { projectRoot, type Running, until, World } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
 
@@ -99,14 +101,18 @@ function outOfOrder(name: string, before: readonly string[]): string[] {
   return intent === name || before.includes(intent) ? [] : [`${name} without an intent before it`]
 }
 
-/** Kills this many workers at random moments, checks the session after each, and returns all faults. */
+/**
+ * Kills this many workers at random moments, checks the session after each, and returns all faults. Each sync
+ * of the workers takes `syncMs` milliseconds more.
+ */
 export async function stormSessions(
-  world: World,
-  store: SessionStore,
-  home: string,
   rounds: number,
-  env?: Record<string, string>,
+  syncMs: number,
 ): Promise<{ faults: string[]; safe: number }> {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const store = filesystemStore({ home })
+  const env = syncMs > 0 ? { LD_PRELOAD: buildSlowSync(world.tmp), SLOW_SYNC_MS: String(syncMs) } : undefined
   const sessions = Array.from({ length: 5 }, (_, n) => new StormedSession(`storm-${n}`))
   const faults: string[] = []
   let worker = startWorker(world, home, [], env)

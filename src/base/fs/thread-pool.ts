@@ -5,7 +5,7 @@ import { systemClock } from '../process/clock.ts'
 import type { OffLoop } from './disk-queue.ts'
 import type { SlowCall } from './disk-steps.ts'
 
-/** What this process knows about the syncs of a file system. */
+/** How fast the syncs of a file system were so far, in this process. */
 export interface SyncPace {
   isSlow: boolean
   /** While they are slow: how many in a row were quick. */

@@ -123,7 +123,7 @@ const modeOf = (shared: boolean | undefined): ClaimWish['mode'] => (shared ? 'sh
 const namesOf = (paths: readonly string[]): string =>
   paths.includes('**') ? 'all of it' : visibleText(paths.join(', '), 500)
 
-/** What the arguments ask for: an exclusive claim, by the session that the server works for. */
+/** Makes the wish of a call: an exclusive claim, by the session that the server works for. */
 async function wishOf(
   { register }: ToolContext,
   claims: WorkspaceClaims,

@@ -5,14 +5,14 @@ import { type Register, WorkspaceClaims } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import type { HeldClaims } from './held-claims.ts'
 
-/** What all tools of a server share. */
+/** The parts of a server that all of its tools share. */
 export interface ServerState {
   register: Register
   store: DriverStore
   held: HeldClaims
 }
 
-/** What a call of a tool can use. */
+/** The parts of a server, and of its client's request, that a call of a tool can use. */
 export interface ToolContext extends ServerState {
   /** Aborted when the client cancels the call or goes away. */
   signal: AbortSignal
@@ -41,7 +41,7 @@ export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject
   },
 ): McpTool => tool
 
-/** What a claim is about, in the arguments of tools. */
+/** The arguments with which a tool is told a workspace or a resource. */
 export const targetInput = {
   workspace: z
     .string()
@@ -58,7 +58,7 @@ export const sessionInput = {
   session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
 }
 
-/** What a claim is about, in the data of tools. */
+/** The workspace or resource that the data of a tool is about. */
 export const targetOutput = {
   workspace: z.string().optional(),
   resource: z.string().optional(),

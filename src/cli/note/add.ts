@@ -27,7 +27,7 @@ export const noteAddCommand = defineBareCommand({
   },
   positionals: 'TEXT',
   examples: [
-    ['stint note add "the migration is half done, see TODO.md"', 'for the next session here'],
+    ['stint note add "the migration is half done, see PLAN.md"', 'for the next session here'],
     ['stint note add --to 0f5e2c "do not touch src/api, I am at it"', 'for one session; a prefix is enough'],
   ],
   async run({ warn }, { options, positionals }) {

@@ -14,7 +14,7 @@ export const note: CommandGroup = {
     },
   },
   examples: [
-    ['stint note add "the migration is half done, see TODO.md"', 'for the next session here'],
+    ['stint note add "the migration is half done, see PLAN.md"', 'for the next session here'],
     ['stint note list', 'what waits here'],
   ],
 }
