@@ -65,6 +65,7 @@ const outsideDoors = new Set([
   'test-runners',
   'postgres',
   'testing',
+  'ui',
 ])
 /** Both session drivers share the log, which therefore has a door of its own. */
 const usesLogDoor = new Set(['postgres', 'testing'])
