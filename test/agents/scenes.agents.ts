@@ -117,9 +117,10 @@ test('Esc in a command of Claude Code ends the command: the claim ages by its TT
 
 test('Esc in a command of Codex leaves the command running: the claim stands until it has ended', async () => {
   await using rig = await Rig.open()
-  rig.model.script('alice', codex.shell(`echo alice >> log.txt; ${late}`))
+  // Esc in the first moments of a command, before Codex keeps it, still ends it.
+  rig.model.script('alice', codex.shell(`echo alice >> log.txt; sleep 3; echo kept >> log.txt; ${late}`))
   const window = await rig.window(codex, 'alice')
-  await rig.wrote('alice')
+  await rig.wrote('kept')
   window.press('Escape')
   await rig.heard('Interrupt', 'alice')
   expect(await rig.attempt(claude, 'bob')).toEqual(refused)
@@ -128,6 +129,7 @@ test('Esc in a command of Codex leaves the command running: the claim stands unt
   expect(await rig.attempt(claude, 'carol')).not.toEqual(refused)
   expect(rig.writes()).toEqual([
     { text: 'alice', holders: ['alice'] },
+    { text: 'kept', holders: ['alice'] },
     { text: 'alice late', holders: ['alice'] },
     { text: 'carol', holders: ['carol'] },
   ])
