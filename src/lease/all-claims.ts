@@ -7,7 +7,8 @@ import { runAsync, runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps } from './register.ts'
 import { observe, sweptUntilKey } from './stored-claims.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
-import { livenessFor, WorkspaceClaims } from './workspace-claims.ts'
+import { livenessFor } from './stored-claims.ts'
+import { WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace or resource with at least one claim on it. */
 export interface ClaimedTarget {

@@ -142,6 +142,9 @@ function realDirectory(directory: string): string {
   }
 }
 
+/** Whether a directory is the top level of a git repository or worktree. */
+export const isRepository = (path: string): boolean => existsSync(`${path}/.git`)
+
 /** Looks for `.git` in the directory and those above it, without running git. */
 function gitTopLevel(start: string): string {
   let submodule: string | undefined

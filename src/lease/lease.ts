@@ -6,7 +6,8 @@ import type { Claim, ClaimHolder } from './claim-record.ts'
 import { type LeaseOptions, prepareLease } from './lease-options.ts'
 import { type AcquireRequest, type RefreshRequest, type ReleaseRequest, withHolder } from './rules.ts'
 import type { Decided } from './stored-claims.ts'
-import type { Granted, WorkspaceClaims } from './workspace-claims.ts'
+import type { Granted } from './rules.ts'
+import type { WorkspaceClaims } from './workspace-claims.ts'
 
 /**
  * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.

@@ -15,7 +15,8 @@ import { targetKind } from './lease-target.ts'
 import type { Now } from './register.ts'
 import type { ClaimsView } from './stored-claims.ts'
 import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
-import type { Refused, WorkspaceClaims } from './workspace-claims.ts'
+import type { Refused } from './rules.ts'
+import type { WorkspaceClaims } from './workspace-claims.ts'
 
 /** The first sentence that a blocked session reads. */
 export const blockReason = (sessionId: string, pid: number | null): string =>

@@ -48,6 +48,8 @@ export interface AcquireRequest extends PartyRequest {
 export type AcquireAnswer =
   | { granted: true; claim: Claim; tookOver: Claim[] }
   | { granted: false; by: Claim; retryAfterMs: number }
+export type Granted = Extract<AcquireAnswer, { granted: true }>
+export type Refused = Extract<AcquireAnswer, { granted: false }>
 
 /**
  * Grants what is free, stale or the session's own; refuses what conflicts with another claim in force.
@@ -131,17 +133,19 @@ function renameAncestor(claim: Claim, before: string | undefined, after: string)
   return { ...claim, ancestors: claim.ancestors.map((id) => (id === before ? after : id)) }
 }
 
+/** The answer to a request that a claim is in the way of. */
+export const refusedBy = (by: Claim, observation: Observation): Refused => ({
+  granted: false,
+  by,
+  retryAfterMs: Math.ceil(remainingMs(by, observation, maxRetryAfterMs)),
+})
+
 /**
  * Refuses because of a claim in force. The first refusal after the death of an agent that has left processes
  * notes the time: from then on they keep the claim for as long as background work does.
  */
-export function refuse(
-  record: ClaimsRecord,
-  by: Claim,
-  observation: Observation,
-): Decision<Extract<AcquireAnswer, { granted: false }>> {
-  const retryAfterMs = Math.ceil(remainingMs(by, observation, maxRetryAfterMs))
-  const answer = { granted: false as const, by, retryAfterMs }
+export function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
+  const answer = refusedBy(by, observation)
   if (by.dead_since !== undefined || !isDeserted(by, observation)) return { answer }
   const noted: Claim = { ...by, dead_since: Math.round(observation.now.wall) }
   return { next: replaceClaim(record, by, noted), answer }

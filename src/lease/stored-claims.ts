@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
-import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
+import { type Identity, type Liveness, liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import {
@@ -255,4 +255,14 @@ export const sweptUntilKey = 'swept-until'
 /** No key may start before this time, even if the clock was set back: swept epochs would come again. */
 export function* readSweptUntil(register: Register): Steps<unknown, number> {
   return Number((yield* register.read(sweptUntilKey)).text) || 0
+}
+
+/** How liveness is judged for the holders in a register. */
+export const livenessFor = ({ shared }: Register): ((process: Identity) => Liveness) =>
+  shared ? livenessInThisBoot : liveness
+
+/** For a shared register. Clones of one image have one machine id, so only this boot's dead are known. */
+function livenessInThisBoot(process: Identity): Liveness {
+  const { boot } = thisMachine()
+  return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
 }

@@ -17,7 +17,7 @@ import type { Register, Steps } from './register.ts'
 import { sweepPrompts } from './session-prompt.ts'
 import { sweptUntilKey } from './stored-claims.ts'
 import { removeAbandoned } from './waiters.ts'
-import { livenessFor } from './workspace-claims.ts'
+import { livenessFor } from './stored-claims.ts'
 
 /**
  * A record without a claim in force goes when it has not changed for this long. No process stays suspended

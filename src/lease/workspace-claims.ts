@@ -1,22 +1,10 @@
-import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
-import { foldNames } from '../base/fs/canonical-path.ts'
-import { isWithin } from '../base/fs/paths.ts'
 import { systemClock } from '../base/process/clock.ts'
-import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
-import { thisMachine } from '../base/process/platform.ts'
+import { runAsync, runSync } from '../base/process/run-generator.ts'
 import { ActivityLog } from './activity-log.ts'
+import { type BrokenClaim, type Claim, type ClaimsRecord, wholeWorkspace } from './claim-record.ts'
+import type { Observation } from './claim-status.ts'
 import {
-  type BrokenClaim,
-  type Claim,
-  type ClaimsRecord,
-  parseClaimsRecord,
-  wholeWorkspace,
-} from './claim-record.ts'
-import { maxRetryAfterMs, type Observation, remainingMs } from './claim-status.ts'
-import { isDeserted } from './claim-work.ts'
-import {
-  isWorkspaceKey,
+  isRepository,
   type LeaseTarget,
   pathsInTarget,
   resourceTarget,
@@ -24,7 +12,7 @@ import {
   workspaceTarget,
 } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { runAsync, runSync } from '../base/process/run-generator.ts'
+import { claimNested, findNested, type Nesting, removeNested } from './nested-claims.ts'
 import type { Now, Register, Steps } from './register.ts'
 import {
   type AcquireAnswer,
@@ -32,27 +20,29 @@ import {
   areInConflict,
   type BreakAnswer,
   checkClaim,
-  covers,
   decideAcquire,
-  decideAncestors,
   decideBreak,
   decideRefresh,
   decideRelease,
-  decideWithdraw,
-  decideYield,
   type Decision,
+  type Granted,
   holdsHere,
   type RefreshRequest,
+  type Refused,
+  refusedBy,
   type ReleaseAnswer,
   type ReleaseRequest,
-  type YieldAnswer,
 } from './rules.ts'
-import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
+import {
+  type ClaimsView,
+  type Decide,
+  type Decided,
+  livenessFor,
+  type Review,
+  StoredClaims,
+} from './stored-claims.ts'
 import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
 import { ChangeHints, type Claimant, lookEveryMs, Waiting } from './waiting.ts'
-
-export type Granted = Extract<AcquireAnswer, { granted: true }>
-export type Refused = Extract<AcquireAnswer, { granted: false }>
 
 /** A refusal, and the claims that it is based on. */
 export interface Blocker extends ClaimsView {
@@ -123,86 +113,42 @@ export class WorkspaceClaims {
     return this.activity.noteChange(runSync(this.register, this.#stored.change(decide)))
   }
 
-  /**
-   * A directory without git is its own workspace, and so is each directory in it: their claims are in
-   * different records, and conflict if they overlap. Each side writes its claim first and then looks for
-   * others, so of two that claim at the same moment at least one sees the other. A new claim stays marked as
-   * unconfirmed until its session claims again: its writer may have been killed before it had looked.
-   */
+  /** Decides and swaps. A directory without git has others above and below, whose claims count, too. */
   *#claim<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
     claimant: Claimant,
     waiting?: Waiting,
   ): Steps<unknown, Decided<Answer | Refused>> {
-    const path = this.#nestingPath
-    const review: Review<Answer, Refused> = (decision, view) =>
-      this.#review(decision, view, claimant, waiting)
-    if (path === undefined) return yield* this.#stored.change(decide, review)
-    // What the session had before each attempt: a later one may find the claim of the first.
-    const before: (Claim | undefined)[] = []
-    let confirmedFence: number | undefined
-    for (;;) {
-      let isNew = false
-      const decided = yield* this.#stored.change<Answer, Refused>((record, observation, fence, tried) => {
-        const decision = decide(record, observation, fence, tried)
-        const { next, answer } = decision
-        if (next === undefined || !('claim' in answer)) return decision
-        const { claim } = answer
-        const own = record.claims.find(
-          (each) => each.session_id === claim.session_id || each.fence === claim.fence,
-        )
-        // A killed writer has left the claim: look above and below before the session uses it.
-        if (own?.unconfirmed && own.fence !== confirmedFence && !isDeserted(own, observation))
-          return { answer: { ...answer, claim: own } }
-        before.push(own)
-        isNew = claim.fence === fence
-        if (!isNew) return decision
-        const marked: Claim = { ...claim, unconfirmed: true }
-        const claims = next.claims.map((each) => (each === claim ? marked : each))
-        return { next: { ...next, claims }, answer: { ...answer, claim: marked } }
-      }, review)
-      const { answer, observation } = decided
-      if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
-      const { claim } = answer
-      let by: Claim | undefined
-      let ancestors: string[] | undefined
-      let isFree = false
-      try {
-        ;({ by, ancestors } = yield* this.#findNested(claim, path, claimant))
-        isFree = by === undefined
-      } finally {
-        if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before[0]))
-      }
-      // The grant was taken back: for the history, nothing has changed.
-      if (by !== undefined) return { ...decided, before: undefined, answer: refusedBy(by, observation) }
-      const found = ancestors
-      if (found !== undefined) yield* this.#stored.change((record) => decideAncestors(record, claim, found))
-      if (isNew) return decided
-      confirmedFence = claim.fence
-    }
+    const nesting = this.#nesting(claimant)
+    const review: Review<Answer, Refused> = (decision, view) => this.#review(decision, view, waiting, nesting)
+    return yield* nesting === undefined
+      ? this.#stored.change(decide, review)
+      : claimNested(this.#stored, decide, review, nesting)
   }
 
-  /** The path of a directory whose claims can conflict with those of directories above and below. */
-  get #nestingPath(): string | undefined {
-    const { path } = this.target
-    return path === undefined || this.register.shared !== undefined || isRepository(path) ? undefined : path
+  /** How a claim here is compared with those above and below; undefined where they cannot conflict. */
+  #nesting({ descent }: Pick<Claimant, 'descent'>): Nesting | undefined {
+    const { register, target } = this
+    const { key, path } = target
+    return path === undefined || register.shared !== undefined || isRepository(path)
+      ? undefined
+      : { register, key, path, descent }
   }
 
   /** Lets waiters go first: a new claim is refused while the register keeps it for one that came earlier. */
   *#review<Answer extends AcquireAnswer | { granted: true }>(
     decision: Decision<Answer>,
     { record, observation }: ClaimsView,
-    claimant: Claimant,
     waiting: Waiting | undefined,
+    nesting: Nesting | undefined,
   ): Steps<unknown, Decision<Answer | Refused>> {
     const { answer } = decision
     if (!('tookOver' in answer) || !isNewIn(record, answer.claim, observation)) return decision
     const { claim, tookOver } = answer
     const { register, key } = this
-    const path = waiting === undefined ? undefined : this.#nestingPath
-    if (path !== undefined) {
+    if (waiting !== undefined && nesting !== undefined) {
       // A claim that is written only to be taken back would wake all other waiters.
-      const { by } = yield* this.#findNested(claim, path, claimant)
+      const { by } = yield* removeNested(claim, nesting)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
     if (!(yield* this.#hasWaiters(waiting?.number))) return decision
@@ -225,36 +171,6 @@ export class WorkspaceClaims {
     } catch {
       return false
     }
-  }
-
-  /**
-   * Looks for a claim in force on a directory above or below this one that conflicts with a claim here. Also
-   * removes stale ones that do, unless it is only to look.
-   */
-  *#findNested(
-    claim: Claim,
-    path: string,
-    { descent }: Pick<Claimant, 'descent'>,
-    onlyLook = false,
-  ): Steps<unknown, YieldAnswer> {
-    const { register, key } = this
-    const ancestors = new Set(claim.ancestors)
-    for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
-      const { text } = yield* register.read(other)
-      // Most workspaces are free: do not parse their records.
-      const record = text === undefined || text.startsWith('free ') ? undefined : parseClaimsRecord(text, '')
-      if (record === undefined || record.claims.length === 0) continue
-      const paths = pathsFrom(record.workspace, path, claim.paths)
-      if (paths === undefined || isRepository(record.workspace)) continue
-      const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
-      const decide = (record: ClaimsRecord, observation: Observation): Decision<YieldAnswer> =>
-        decideYield(record, { ...claim, ancestors: [...ancestors], paths }, observation, descent)
-      const view = onlyLook ? yield* stored.read() : undefined
-      const { answer } = view ? decide(view.record, view.observation) : yield* stored.change(decide)
-      if (answer.by !== undefined) return answer
-      for (const each of answer.ancestors ?? []) ancestors.add(each)
-    }
-    return { ancestors: ancestors.size === (claim.ancestors?.length ?? 0) ? undefined : [...ancestors] }
   }
 
   /** Claims what the request asks for; waits for `waitMs` while it is refused, then throws `LOCK_HELD`. */
@@ -408,10 +324,10 @@ export class WorkspaceClaims {
     const view = yield* this.#stored.read()
     const { record, observation } = view
     const decision = decide(record, observation, 0, undefined)
-    const { answer } = yield* this.#review(decision, view, claimantOf(request), undefined)
+    const nesting = this.#nesting(request)
+    const { answer } = yield* this.#review(decision, view, undefined, nesting)
     if (!answer.granted) return { ...view, refused: answer }
-    const path = this.#nestingPath
-    const { by } = path === undefined ? {} : yield* this.#findNested(answer.claim, path, request, true)
+    const { by } = nesting === undefined ? {} : yield* findNested(answer.claim, nesting)
     return by && { ...view, refused: refusedBy(by, observation) }
   }
 
@@ -475,45 +391,7 @@ const claimantOf = (request: AcquireRequest): Claimant => ({
   },
 })
 
-const refusedBy = (by: Claim, observation: Observation): Refused => ({
-  granted: false,
-  by,
-  retryAfterMs: Math.ceil(remainingMs(by, observation, maxRetryAfterMs)),
-})
-
 /** Whether the session has no claim in force yet, and works for none that has: such a party never queues. */
 const isNewIn = (record: ClaimsRecord, claim: Claim, observation: Observation): boolean =>
   record.claims.every(({ first_fence }) => first_fence !== claim.first_fence) &&
   !holdsHere(claim, record, observation)
-
-const isRepository = (path: string): boolean => existsSync(`${path}/.git`)
-
-/**
- * Paths in one directory as paths of another that is above or below it; undefined if they do not overlap, or
- * if the other is not a directory but a resource.
- */
-function pathsFrom(other: string, path: string, paths: readonly string[]): string[] | undefined {
-  if (isWithin(path, other)) {
-    const inside = claimPathOf(other, path)
-    return paths.map((each) => (each === '**' ? inside : `${inside}/${each}`))
-  }
-  if (!isWithin(other, path)) return undefined
-  const inside = claimPathOf(path, other)
-  if (paths.some((each) => covers(each, inside))) return [...wholeWorkspace]
-  const below = paths.filter((each) => each.startsWith(`${inside}/`))
-  return below.length === 0 ? undefined : below.map((each) => each.slice(inside.length + 1))
-}
-
-/** The path of a directory in another one, in the form of claims. */
-const claimPathOf = (outer: string, inner: string): string =>
-  foldNames(outer, relative(outer, inner).split('/')).join('/')
-
-/** How liveness is judged for the holders in a register. */
-export const livenessFor = ({ shared }: Register): ((process: Identity) => Liveness) =>
-  shared ? livenessInThisBoot : liveness
-
-/** For a shared register. Clones of one image have one machine id, so only this boot's dead are known. */
-function livenessInThisBoot(process: Identity): Liveness {
-  const { boot } = thisMachine()
-  return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
-}
