@@ -141,5 +141,6 @@ async function buildPage() {
   const page = join(next, 'ui/page')
   const { metafile } = await bundlePage(page)
   writeFileSync(join(page, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
-  copyFileSync(join(root, 'src/ui/page/index.html'), join(page, 'index.html'))
+  for (const file of ['index.html', 'icon.svg'])
+    copyFileSync(join(root, 'src/ui/page', file), join(page, file))
 }

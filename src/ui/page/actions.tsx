@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { ActionBodies } from '../protocol.ts'
 import { postJson } from './api.ts'
 import { shown } from './format.ts'
-import { Problem } from './parts.tsx'
+import { ErrorBox } from './parts.tsx'
 
 /** An action that a person is asked about before it happens. */
 export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
@@ -18,7 +18,7 @@ export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
   isDangerous?: boolean
   body: (line: string) => ActionBodies[Name]
   /** Called after the server has done it. */
-  then?: () => void
+  done?: () => void
 }
 
 const asked = signal<Asked | undefined>(undefined)
@@ -51,7 +51,7 @@ export function ActionDialog() {
     try {
       await postJson(`/api/actions/${action.name}`, action.body(line.peek().trim()))
       dialog.current?.close()
-      action.then?.()
+      action.done?.()
     } catch (failure) {
       error.value = failure
     } finally {
@@ -77,7 +77,7 @@ export function ActionDialog() {
               />
             </label>
           )}
-          {error.value !== undefined && <Problem error={error.value} />}
+          {error.value !== undefined && <ErrorBox error={error.value} />}
           <div class="buttons">
             <button type="button" onClick={() => dialog.current?.close()}>
               Cancel

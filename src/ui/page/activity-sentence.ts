@@ -3,11 +3,14 @@ import { shortDuration, shortened, shown } from './format.ts'
 
 /** A party as people know it: its agent and the end of its id, which is the part that differs. */
 export const partyName = (id: string, agent?: string | null): string =>
-  [agent, shortened(id, 14)].filter((part) => part !== undefined && part !== null).map((part) => shown(part)).join(' ')
+  [agent, shortened(id, 14)]
+    .filter((part) => part !== undefined && part !== null)
+    .map((part) => shown(part))
+    .join(' ')
 
 /** Paths in words: `all of it`, or the first ones. */
 export function pathsText(paths: readonly string[]): string {
-  if (paths.length === 0 || paths.includes('.') || paths.includes('')) return 'all of it'
+  if (paths.length === 0 || paths.includes('**')) return 'all of it'
   const [first = '', ...rest] = paths
   return rest.length === 0 ? shown(first, 80) : `${shown(first, 80)} and ${rest.length} more`
 }

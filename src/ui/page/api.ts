@@ -53,11 +53,18 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
   if (response.status === 401) forget()
   const answer = await response.json().catch(() => undefined)
   const error = (answer as { error?: { code: string; message: string; hint?: string } } | undefined)?.error
-  throw new ApiError(error?.code ?? String(response.status), error?.message ?? response.statusText, error?.hint)
+  throw new ApiError(
+    error?.code ?? String(response.status),
+    error?.message ?? response.statusText,
+    error?.hint,
+  )
 }
 
 /** An address of the server; parameters that are undefined or empty are left out. */
-export function addressOf(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+export function addressOf(
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return search === '' ? path : `${path}?${search}`
@@ -75,7 +82,7 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
 }
 
 /** The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. */
-export async function* readLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+export async function* streamLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   const response = await request(path, { signal })
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
@@ -86,4 +93,14 @@ export async function* readLines<T>(path: string, signal: AbortSignal): AsyncGen
     rest = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield JSON.parse(line) as T
   }
+}
+
+/** Saves an answer as a file: a plain link could not send the secret. */
+export async function download(path: string, name: string): Promise<void> {
+  const response = await request(path)
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await response.blob())
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { readLines, secret } from './api.ts'
+import { streamLines, secret } from './api.ts'
 
 /** Whether what is shown follows the server: `paused` in a hidden tab, `lost` while it does not answer. */
 export const connection = signal<'connecting' | 'live' | 'paused' | 'lost'>('connecting')
@@ -20,7 +20,7 @@ export function follow<T>(addressNow: () => string, take: (message: T) => void):
   async function attempt(): Promise<void> {
     const controller = (current = new AbortController())
     try {
-      for await (const message of readLines<T>(addressNow(), controller.signal)) {
+      for await (const message of streamLines<T>(addressNow(), controller.signal)) {
         failures = 0
         connection.value = 'live'
         take(message)

@@ -1,9 +1,9 @@
-import { type Incident, type Now, type NowRun, tileStates } from '../protocol.ts'
+import { type Incident, type NowView, type NowRun, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
 import { formatBytes, shortened, shown } from './format.ts'
 import { now } from './now-state.ts'
-import { Command, Empty, Place } from './parts.tsx'
+import { ShellLine, Empty, Place } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 import { SessionTileView } from './session-tile.tsx'
 import { Glyph, labelOf, StateMark } from './state-mark.tsx'
@@ -46,7 +46,7 @@ export function NowPage() {
   )
 }
 
-function Totals({ state, chosen }: { state: Now; chosen: string }) {
+function Totals({ state, chosen }: { state: NowView; chosen: string }) {
   return (
     <nav class="totals" aria-label="Sessions by state">
       {tileStates
@@ -72,12 +72,12 @@ function NoTiles({ chosen }: { chosen: string }) {
     <Empty title="No session is at work.">
       Start an agent in a project with hooks, and it appears here.
       <br />
-      <Command line="stint hook install" />
+      <ShellLine line="stint hook install" />
     </Empty>
   )
 }
 
-function MoreSessions({ state, shownCount, chosen }: { state: Now; shownCount: number; chosen: string }) {
+function MoreSessions({ state, shownCount, chosen }: { state: NowView; shownCount: number; chosen: string }) {
   const { closed, ...open } = state.totals
   const inState = Object.entries(open).filter(([name]) => chosen === '' || name === chosen)
   const more = inState.reduce((sum, [, count]) => sum + count, 0) - shownCount
@@ -91,7 +91,7 @@ function MoreSessions({ state, shownCount, chosen }: { state: Now; shownCount: n
   )
 }
 
-function Findings({ findings }: Pick<Now, 'findings'>) {
+function Findings({ findings }: Pick<NowView, 'findings'>) {
   if (findings.length === 0) return null
   return (
     <section>

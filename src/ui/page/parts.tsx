@@ -19,7 +19,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 }
 
 /** A shell line, to copy. */
-export function Command({ line }: { line: string }) {
+export function ShellLine({ line }: { line: string }) {
   return (
     <div class="command">
       <code tabIndex={0}>{shown(line, 2000)}</code>
@@ -39,7 +39,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 }
 
 /** A failed request: what went wrong, and what to do. */
-export function Problem({ error }: { error: unknown }) {
+export function ErrorBox({ error }: { error: unknown }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
   const hint = error instanceof ApiError ? error.hint : undefined
   return (

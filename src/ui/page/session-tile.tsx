@@ -21,7 +21,9 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
   const { agent, origin, session_id, state, since, last_at, holds, waits_for } = tile
   const place = placeOf(tile)
   const name = agent ?? origin?.agent ?? 'A session'
-  const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`].filter(Boolean).join(', ')
+  const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
+    .filter(Boolean)
+    .join(', ')
   return (
     <article class="tile" data-state={state} data-session={session_id}>
       <div class="line">
@@ -84,7 +86,12 @@ function TileActions({ tile }: { tile: SessionTile }) {
   )
 }
 
-export const breakAction = (key: string, name: string, session_id: string, fence: number): Asked<'break'> => ({
+export const breakAction = (
+  key: string,
+  name: string,
+  session_id: string,
+  fence: number,
+): Asked<'break'> => ({
   name: 'break',
   title: 'Break this claim?',
   effect: `${partyName(session_id)} loses its claim on ${name}. Its next change is refused, and the activity log names you and the reason.`,
@@ -106,11 +113,11 @@ export const noteAction = (key: string, name: string, to?: string): Asked<'note'
   body: (text) => ({ key, text, ...(to === undefined ? {} : { to }) }),
 })
 
-export const closeAction = (session_id: string, then?: () => void): Asked<'close'> => ({
+export const closeAction = (session_id: string, done?: () => void): Asked<'close'> => ({
   name: 'close',
   title: 'Close this crashed session?',
   effect: `${partyName(session_id)} is recovered and closed. All that was acknowledged stays; it can be resumed later.`,
   verb: 'Close',
   body: () => ({ session_id }),
-  ...(then === undefined ? {} : { then }),
+  ...(done === undefined ? {} : { done }),
 })

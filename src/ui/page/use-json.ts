@@ -1,4 +1,4 @@
-import { useSignal, type Signal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useCallback, useEffect } from 'preact/hooks'
 import { getJson } from './api.ts'
 
@@ -8,8 +8,11 @@ export interface Loaded<T> {
   error: unknown
 }
 
-/** Loads an address when the component appears, and whenever the address changes or `reload` is called. */
-export function useJson<T>(address: string): { state: Signal<Loaded<T>>; reload: () => void } {
+/**
+ * Loads an address when the component appears, and again when the address or the `version` of what it depends
+ * on changes, or `reload` is called.
+ */
+export function useJson<T>(address: string, version = ''): { state: Signal<Loaded<T>>; reload: () => void } {
   const state = useSignal<Loaded<T>>({ data: undefined, error: undefined })
   const load = useCallback(
     (signal?: AbortSignal) => {
@@ -26,6 +29,6 @@ export function useJson<T>(address: string): { state: Signal<Loaded<T>>; reload:
     const controller = new AbortController()
     load(controller.signal)
     return () => controller.abort()
-  }, [load])
+  }, [load, version])
   return { state, reload: () => load() }
 }
