@@ -21,7 +21,10 @@ export function readBudget(
   return budget.maxBytes === undefined && budget.maxFiles === undefined ? undefined : budget
 }
 
-type Size = Pick<TreeSize, 'bytes' | 'files'>
+type Size = Pick<TreeSize, 'bytes' | 'disk_bytes' | 'files'>
+
+/** The larger size: small files take more than their length, and some file systems count no blocks. */
+export const countedBytes = ({ bytes, disk_bytes }: Size): number => Math.max(bytes, disk_bytes)
 
 export type BudgetLevel = 'within' | 'near' | 'over'
 
@@ -30,16 +33,16 @@ const nearShare = 0.8
 
 export function budgetLevel(size: Size, { maxBytes, maxFiles }: Budget): BudgetLevel {
   const isPast = (share: number): boolean =>
-    (maxBytes !== undefined && size.bytes > maxBytes * share) ||
+    (maxBytes !== undefined && countedBytes(size) > maxBytes * share) ||
     (maxFiles !== undefined && size.files > maxFiles * share)
   return isPast(1) ? 'over' : isPast(nearShare) ? 'near' : 'within'
 }
 
 /** Formats the use of each limit that is set, as in `1.2 MiB of 1 MiB, 3 of 10 files`. */
-export function describeUse({ bytes, files }: Size, { maxBytes, maxFiles }: Budget): string {
+export function describeUse(size: Size, { maxBytes, maxFiles }: Budget): string {
   return [
-    maxBytes === undefined ? '' : `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`,
-    maxFiles === undefined ? '' : `${files} of ${maxFiles} files`,
+    maxBytes === undefined ? '' : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
+    maxFiles === undefined ? '' : `${size.files} of ${maxFiles} files`,
   ]
     .filter((part) => part !== '')
     .join(', ')

@@ -16,6 +16,7 @@ export {
   auditHash,
   createStore,
   type DiskUse,
+  type MeasuredSessions,
   type DriverStore,
   type FoldedState,
   type FoundRecord,

@@ -108,18 +108,18 @@ function listOwn(paths: readonly string[]): string[] {
 function sweepStaged(path: string, ageMs: number, options: LockSweepOptions): Removal | undefined {
   const { dryRun = false, olderThanMs = 0 } = options
   if (ageMs < Math.max(stagedAfterMs, olderThanMs)) return undefined
-  return dryRun ? { ...nothingRemoved(), bytes: measureTree(path) } : removeTree(path, { measure: true })
+  return dryRun ? { ...nothingRemoved(), ...measureTree(path) } : removeTree(path, { measure: true })
 }
 
 function sweepRecord(path: string, key: string, options: LockSweepOptions): Removal | undefined {
   if (!isWorkspaceKey(key)) return undefined
   const register = homeRegister() as Register
   try {
-    const bytes = measureTree(path)
+    const space = measureTree(path)
     const removed = options.dryRun ? 0 : readdirSync(path).length + 1
     if (!runSync(register, sweepKey(register, key, options))) return undefined
     const logFiles = options.dryRun ? 0 : removeActivityLog(dirname(dirname(path)), key)
-    return { ...nothingRemoved(), bytes, removed: removed + logFiles }
+    return { ...nothingRemoved(), ...space, removed: removed + logFiles }
   } catch (error) {
     // A key that cannot be read or removed must not stop the sweep of the others.
     return {

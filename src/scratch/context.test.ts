@@ -107,7 +107,7 @@ test('a path that is already gone counts as removed', () => {
   const { world, scratch } = here
   const context = scratch.context('gone')
   context.track(join(world.tmp, 'never-there'))
-  expect(context.clean()).toEqual({ removed: 1, bytes: 0, failures: [], complete: true })
+  expect(context.clean()).toEqual({ removed: 1, bytes: 0, disk_bytes: 0, failures: [], complete: true })
 })
 
 test('clean counts bytes if asked to', () => {

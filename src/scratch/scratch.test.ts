@@ -171,7 +171,7 @@ test('a scratch can be removed twice; a disposed one is gone', async () => {
   }
   expect(existsSync(path)).toBe(false)
   expect(scratch.remove().removed).toBeGreaterThan(0)
-  expect(scratch.remove()).toEqual({ removed: 0, bytes: 0, failures: [], complete: true })
+  expect(scratch.remove()).toEqual({ removed: 0, bytes: 0, disk_bytes: 0, failures: [], complete: true })
 })
 
 test('the exit of a process removes the scratches it forgot', async () => {

@@ -31,7 +31,7 @@ export function* removeViaTrashSteps(
   if (typeof moved === 'string') return yield* removalSteps(moved, options)
   // EPERM: the entry is immutable, for example. Remove as much of its contents as possible in place.
   if (moved.failures.some(({ error }) => error === 'EPERM')) return yield* removalSteps(path, options)
-  return { removed: 0, bytes: 0, complete: true, ...moved }
+  return { ...nothingRemoved(), ...moved }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DiskUse } from './files/disk-use.ts'
+import type { MeasuredSessions } from './files/disk-use.ts'
 import type { SessionFiles } from './files/session-files.ts'
 import type { LogEnds, LogName } from './log/log-end.ts'
 import type { Manifest, Revision } from './manifest.ts'
@@ -65,7 +65,7 @@ export interface StoreDriver {
   /** Optional: brings a removed session back, not held, and returns its id. `NOT_FOUND`, `NAME_TAKEN`. */
   restore?(name: string): Promise<string>
   /** Optional: measures every session by kind, and those that are removed; by default `files` does. */
-  diskUse?(): Promise<{ sessions: DiskUse[]; trashBytes: number }>
+  diskUse?(): Promise<MeasuredSessions>
   /** Optional: makes lists show a session as damaged, and keeps writers out until it is repaired. */
   noteDamage?(id: string, what: string): Promise<void>
   /** Optional: what a user can do about a damaged session, if this driver cannot repair it. */

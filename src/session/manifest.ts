@@ -102,7 +102,9 @@ export function summarize(
   {
     lastAt,
     ...known
-  }: Pick<SessionSummary, 'state' | 'turns' | 'records' | 'bytes' | 'holder'> & { lastAt?: number },
+  }: Pick<SessionSummary, 'state' | 'turns' | 'records' | 'bytes' | 'diskBytes' | 'holder'> & {
+    lastAt?: number
+  },
 ): SessionSummary {
   const { tool, title, workspace } = factsOf(manifest)
   const createdAt = Date.parse(manifest.created_at)

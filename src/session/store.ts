@@ -269,8 +269,10 @@ export interface SessionSummary {
   lastAt: number
   turns: number
   records: number
-  /** How much it takes on disk, in bytes. */
+  /** The length of what is stored, in bytes. */
   bytes: number
+  /** What the disk has lost to it, in bytes; missing where only the length is known. */
+  diskBytes?: number
   holder?: Holder
 }
 

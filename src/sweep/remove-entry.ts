@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
+import type { SpaceCounter } from '../base/fs/disk-space.ts'
 import { measureSteps } from '../base/fs/measure-tree.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
 import { isRequestId } from '../base/text/id.ts'
@@ -13,8 +14,8 @@ import type { SweptDirectory } from './swept-directories.ts'
 import type { RemoveReason } from './verdict.ts'
 
 export interface RemoveEntryOptions {
-  /** Reports what would be removed, and changes nothing. */
-  dryRun?: boolean
+  /** Reports what would be removed, measured by this counter, and changes nothing. */
+  dryRun?: SpaceCounter
   /** Removes at most this many entries of a tree now; the rest waits in the trash. */
   limit?: number
 }
@@ -37,7 +38,7 @@ export function* removeEntry(
     return
   }
   const removal = options.dryRun
-    ? yield* measureOnly(path)
+    ? yield* measureOnly(path, options.dryRun)
     : yield* removeViaTrashSteps(directory.root ?? { trash: directory.path }, path, {
         measure: true,
         limit: options.limit,
@@ -59,7 +60,7 @@ function* removeTrackedBy(
     for (const { path, sweepable } of listTracked(root, name)) {
       if (!sweepable) continue
       const type = isRealDirectory(path) ? 'directory' : 'file'
-      addToReport(report, { path, type, reason }, yield* measureOnly(path))
+      addToReport(report, { path, type, reason }, yield* measureOnly(path, dryRun))
     }
     return
   }
@@ -67,7 +68,7 @@ function* removeTrackedBy(
   for (const { path, type, removal } of removed) addToReport(report, { path, type, reason }, removal)
 }
 
-function* measureOnly(path: string): Generator<void, Removal> {
-  const { bytes } = yield* measureSteps(path)
-  return { ...nothingRemoved(), bytes }
+function* measureOnly(path: string, counter: SpaceCounter): Generator<void, Removal> {
+  const { bytes, disk_bytes } = yield* measureSteps(path, { counter })
+  return { ...nothingRemoved(), bytes, disk_bytes }
 }

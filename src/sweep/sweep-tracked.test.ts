@@ -13,6 +13,7 @@ import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../test/support/plant.ts'
 import { sweep } from '../../test/support/sweep-data.ts'
 import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
+import { measureTree } from '../base/fs/measure-tree.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
@@ -88,7 +89,8 @@ test('a dry run and a sweep report the tracked paths they remove', async () => {
   mkdirSync(tracked)
   writeFileSync(join(tracked, 'x'), '12345')
   await deadTracker(world, world.tmp, 'elsewhere')
-  const named = { path: tracked, type: 'directory', bytes: 5, reason: 'tracked' }
+  const { disk_bytes } = measureTree(tracked)
+  const named = { path: tracked, type: 'directory', bytes: 5, disk_bytes, reason: 'tracked' }
   expect((await sweep(world, '--dry-run')).removed).toContainEqual(named)
   expect(existsSync(tracked)).toBe(true)
   expect((await sweep(world)).removed).toContainEqual(named)

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
+import { SpaceCounter } from '../base/fs/disk-space.ts'
 import { utf8Of } from '../base/fs/paths.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { runInTurns, runToEnd } from '../base/process/run-generator.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
-import { removeEntry } from './remove-entry.ts'
+import { removeEntry, type RemoveEntryOptions } from './remove-entry.ts'
 import { emptyReport, type SweepReport, type SweepScope } from './report.ts'
 import { directoriesIn, listSwept, type SweptListing } from './swept-directories.ts'
 import { keepIfTooYoung } from './verdict.ts'
@@ -30,7 +31,9 @@ export interface SweepProgress {
   done: number
   /** Number of entries in all swept directories. */
   total: number
+  /** The length of the files removed so far, and what the disk has got back; in bytes. */
   bytesFreed: number
+  diskBytesFreed: number
 }
 
 /**
@@ -46,7 +49,7 @@ const entriesPerTreeInBudget = 500
  * Removes what dead runs left behind, giving way to the event loop.
  *
  * @example
- * const { removed, bytesFreed } = await sweep({ dryRun: true })
+ * const { removed, diskBytesFreed } = await sweep({ dryRun: true })
  */
 export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => runInTurns(sweepSteps(options))
 
@@ -65,7 +68,8 @@ function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   try {
     for (;;) {
       const { done } = steps.next()
-      options.onProgress?.({ ...progress, bytesFreed: report.bytesFreed })
+      const { bytesFreed, diskBytesFreed } = report
+      options.onProgress?.({ ...progress, bytesFreed, diskBytesFreed })
       if (done) return report
       yield
     }
@@ -82,6 +86,11 @@ function* sweepDirectories(
 ): Generator<void> {
   const clock = options.clock ?? systemClock
   const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
+  const removal: RemoveEntryOptions & Pick<SweepOptions, 'olderThanMs'> = {
+    dryRun: options.dryRun ? new SpaceCounter('last') : undefined,
+    limit: options.budgetMs === undefined ? undefined : entriesPerTreeInBudget,
+    olderThanMs: options.olderThanMs,
+  }
   const directories = directoriesIn(options.scope ?? 'all', options)
   const listings = directories.map((directory) => listSwept(directory, options))
   progress.total = listings.reduce((sum, { names }) => sum + names.length, 0)
@@ -105,7 +114,7 @@ function* sweepDirectories(
       try {
         const judged = yield* judgeEntry(directory, name, clock.now())
         if (judged?.verdict.reason === 'kept-on-purpose') keptOnPurpose.push(judged)
-        else if (judged !== undefined) yield* applyVerdict(judged, clock.now(), options, report)
+        else if (judged !== undefined) yield* applyVerdict(judged, clock.now(), removal, report)
       } catch (error) {
         // An entry that cannot be inspected must not stop the sweep of the rest.
         const path = join(directory.path, name)
@@ -118,7 +127,7 @@ function* sweepDirectories(
     return
   }
   for (const judged of markSuperseded(keptOnPurpose))
-    yield* applyVerdict(judged, clock.now(), options, report)
+    yield* applyVerdict(judged, clock.now(), removal, report)
 }
 
 /** stint makes only ASCII names, so an entry with an undecodable one belongs to another program. */
@@ -132,16 +141,13 @@ function reportUndecodable(listings: readonly SweptListing[], report: SweepRepor
 function* applyVerdict(
   judged: JudgedEntry,
   now: number,
-  { dryRun, budgetMs, olderThanMs }: SweepOptions,
+  { olderThanMs, ...removal }: RemoveEntryOptions & Pick<SweepOptions, 'olderThanMs'>,
   report: SweepReport,
 ): Generator<void> {
   const { path, facts } = judged
   const { remove, reason } = keepIfTooYoung(judged.verdict, facts.changedAt, now, olderThanMs)
   if (!remove) report.kept.push({ path, reason })
-  else {
-    const limit = budgetMs === undefined ? undefined : entriesPerTreeInBudget
-    yield* removeEntry(judged, reason, { dryRun, limit }, report)
-  }
+  else yield* removeEntry(judged, reason, removal, report)
 }
 
 /** Starts at a random name, so that sweeps with a budget do not spend it on the same living runs. */

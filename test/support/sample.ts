@@ -11,10 +11,13 @@ export const sample = (at: number, fields: Partial<Sample> = {}): Sample => ({
   files: 0,
   directories: 0,
   bytes: 0,
+  disk_bytes: 0,
   created: 0,
   swept: 0,
   freed: 0,
+  disk_freed: 0,
   orphans_found: 0,
   bytes_found: 0,
+  disk_bytes_found: 0,
   ...fields,
 })

@@ -7,6 +7,7 @@ export interface Entry {
   path: string
   kind: string
   bytes: number
+  disk_bytes: number
   files: number
   directories: number
   age_ms: number

@@ -1,16 +1,18 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
 import { bytePath, latin1Of } from './paths.ts'
+import { diskBytesOf, type DiskSpace, SpaceCounter } from './disk-space.ts'
 import { openDirectory } from './open-directory.ts'
 import { runToEnd } from '../process/run-generator.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
-/** The contents of a tree, its top directory included. */
-export interface TreeSize {
+/**
+ * The contents of a tree, its top directory included. `bytes` is the length of the files; `disk_bytes` has
+ * the directories, too.
+ */
+export interface TreeSize extends DiskSpace {
   /** Everything that is not a directory. */
   files: number
   directories: number
-  /** The sizes of the files. */
-  bytes: number
 }
 
 export interface MeasuredTree extends TreeSize {
@@ -21,12 +23,17 @@ export interface MeasuredTree extends TreeSize {
 export interface MeasureOptions {
   /** A path to leave out. */
   skip?: string
+  /** Measures the files; shared by trees that may contain the same files. */
+  counter?: SpaceCounter
   /** Called every few hundred entries with the sums so far; true ends the walk. */
   enough?: (sofar: MeasuredTree) => boolean
 }
 
-/** Bytes of the files in a tree, or of a single file; unreadable entries count as 0. */
-export const measureTree = (path: string): number => runToEnd(measureSteps(path)).bytes
+/** Measures a tree or a single file; unreadable entries count as 0. */
+export function measureTree(path: string, counter?: SpaceCounter): DiskSpace {
+  const { bytes, disk_bytes } = runToEnd(measureSteps(path, { counter }))
+  return { bytes, disk_bytes }
+}
 
 const entriesPerStep = 256
 /** Below a longer path, paths start from the directory's descriptor, so that none grows too long. */
@@ -34,7 +41,8 @@ const longPath = 2048
 
 /** Measures a tree or a single file; yields after every few hundred entries. */
 export function* measureSteps(path: string, options: MeasureOptions = {}): Generator<void, MeasuredTree> {
-  const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, unreadable: 0 }
+  const { counter = new SpaceCounter() } = options
+  const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
   const skip = options.skip === undefined ? undefined : latin1Of(options.skip)
   let counted = 0
   let done = false
@@ -51,7 +59,14 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
 
   const countFile = (stat: Stats | undefined): void => {
     size.files += 1
-    size.bytes += stat?.size ?? 0
+    const space = stat && counter.spaceOf(stat)
+    size.bytes += space?.bytes ?? 0
+    size.disk_bytes += space?.disk_bytes ?? 0
+  }
+
+  const countDirectory = (stat: Stats | undefined): void => {
+    size.directories += 1
+    size.disk_bytes += stat === undefined ? 0 : diskBytesOf(stat)
   }
 
   function* walk(top: string): Generator<void> {
@@ -61,9 +76,10 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
       for (const entry of attempt(() => entriesOf(here)) ?? []) {
         const inner = `${here}/${entry.name}`
         if (inner === skip) continue
-        if (!entry.isDirectory()) countFile(attempt(() => look(inner)))
+        const stat = attempt(() => look(inner))
+        if (!entry.isDirectory()) countFile(stat)
         else {
-          size.directories += 1
+          countDirectory(stat)
           if (inner.length > longPath) yield* walkFrom(inner)
           else pending.push(inner)
         }
@@ -87,7 +103,7 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   if (stat === undefined || top === skip) return size
   if (!stat.isDirectory()) countFile(stat)
   else {
-    size.directories += 1
+    countDirectory(stat)
     yield* walk(top)
   }
   return size

@@ -12,6 +12,8 @@ export interface OpenDirectory extends Disposable {
   readonly ino: number
   /** The device number; an entry with a different one is the root of another file system. */
   readonly dev: number
+  /** Its own blocks of 512 bytes when it was opened. */
+  readonly blocks: number
   /** Grants the owner rwx if this user owns the directory; false otherwise. */
   makeWritable(): boolean
 }
@@ -32,11 +34,12 @@ export function openDirectory(path: string | Buffer, { asIs = false } = {}): Ope
 
 function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
   const fd = asIs ? openSync(path, O_PATH | directoryOnly) : openReadable(path)
-  const { dev, ino, uid } = fstatSync(fd)
+  const { dev, ino, blocks, uid } = fstatSync(fd)
   return {
     base: `/proc/self/fd/${fd}`,
     ino,
     dev,
+    blocks,
     makeWritable() {
       if (uid !== geteuid()) return false
       chmodSync(`/proc/self/fd/${fd}`, 0o700)
@@ -76,5 +79,6 @@ function openByPath(path: string, asIs: boolean): OpenDirectory {
     return true
   }
   if (!asIs && process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
-  return { base: path, ino: stat.ino, dev: stat.dev, makeWritable, [Symbol.dispose]() {} }
+  const { ino, dev, blocks } = stat
+  return { base: path, ino, dev, blocks, makeWritable, [Symbol.dispose]() {} }
 }

@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { diskBytesOf, type DiskSpace } from './disk-space.ts'
 import { bytePath, latin1Of, utf8Of } from './paths.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
 import { isRealDirectory } from './exists.ts'
@@ -12,11 +13,9 @@ export interface RemovalFailure {
   error: string
 }
 
-export interface Removal {
+export interface Removal extends DiskSpace {
   /** Entries removed, directories included; entries that had already disappeared are not counted. */
   removed: number
-  /** Size of the removed files; 0 without `measure`. */
-  bytes: number
   failures: RemovalFailure[]
   /** False if the limit was reached before the tree was gone. */
   complete: boolean
@@ -29,17 +28,24 @@ export interface RemovalOptions {
   inode?: number
   /** Called for each removed entry. */
   onRemoved?: (path: string, type: RemovalFailure['type']) => void
-  /** Count bytes; costs one system call more a file. */
+  /** Count bytes, a file with its last name; costs one system call more a file. 0 without it. */
   measure?: boolean
   /** Stop after this many entries and leave the rest for a later sweep. */
   limit?: number
 }
 
-export const nothingRemoved = (): Removal => ({ removed: 0, bytes: 0, failures: [], complete: true })
+export const nothingRemoved = (): Removal => ({
+  removed: 0,
+  bytes: 0,
+  disk_bytes: 0,
+  failures: [],
+  complete: true,
+})
 
 export const totalRemoval = (removals: readonly Removal[]): Removal => ({
   removed: removals.reduce((sum, { removed }) => sum + removed, 0),
   bytes: removals.reduce((sum, { bytes }) => sum + bytes, 0),
+  disk_bytes: removals.reduce((sum, { disk_bytes }) => sum + disk_bytes, 0),
   failures: removals.flatMap(({ failures }) => failures),
   complete: removals.every(({ complete }) => complete),
 })
@@ -70,9 +76,13 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
   /** True if it is a directory: the file system reports no types, or the entry was swapped meanwhile. */
   const unlinkUnlessDirectory = (entry: Path, shown: string, parent?: OpenDirectory): boolean => {
     try {
-      const size = options.measure ? lstatSync(entry).size : 0
+      const stat = options.measure ? lstatSync(entry) : undefined
       withPermission(parent, () => unlinkSync(entry))
-      removal.bytes += size
+      // A file that has another name elsewhere stays on the disk.
+      if (stat?.nlink === 1) {
+        removal.bytes += stat.size
+        removal.disk_bytes += diskBytesOf(stat)
+      }
       removal.removed += 1
       options.onRemoved?.(shown, 'file')
     } catch (error) {
@@ -118,7 +128,8 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         if (!removal.complete) return
         const refilled = hoisted > hoistedBefore && depth === 0
         if (refilled) pass = 0
-        else if (removal.failures.length > failuresBefore || removeEmpty(entry, shown, pass, parent)) return
+        else if (removal.failures.length > failuresBefore) return
+        else if (removeEmpty(directory, entry, shown, pass, parent)) return
       }
     } catch (error) {
       fail(shown, 'directory', error)
@@ -145,10 +156,17 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
   }
 
   /** False if another process has put an entry there, and the directory should be emptied again. */
-  const removeEmpty = (entry: Path, shown: string, pass: number, parent?: OpenDirectory): boolean => {
+  const removeEmpty = (
+    directory: OpenDirectory,
+    entry: Path,
+    shown: string,
+    pass: number,
+    parent?: OpenDirectory,
+  ): boolean => {
     try {
       withPermission(parent, () => rmdirSync(entry))
       removal.removed += 1
+      if (options.measure) removal.disk_bytes += diskBytesOf(directory)
       options.onRemoved?.(shown, 'directory')
     } catch (error) {
       if (errorCode(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false

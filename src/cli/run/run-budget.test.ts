@@ -25,7 +25,7 @@ test('a program that fills its scratch with bytes is ended, with its children, a
     code: 'BUDGET_EXCEEDED',
     retryable: false,
     phase: 'execution',
-    detail: expect.stringMatching(/^bytes=\d{7,} files=1 limit=max-bytes:1000000$/),
+    detail: expect.stringMatching(/^bytes=\d{7,} disk_bytes=\d+ files=1 limit=max-bytes:1000000$/),
   })
   for (const pid of readFileSync(pids, 'utf8').trim().split(' ')) expect(isRunning(Number(pid))).toBe(false)
   await isClean(world)
@@ -36,18 +36,26 @@ test('a program that fills its scratch with files, and ignores SIGTERM, is kille
   const script = `trap '' TERM; mkdir "$TMPDIR/d"; i=0; while :; do i=$((i+1)); : > "$TMPDIR/d/$i"; done`
   const result = await run(world, ['--max-files', '500', '--grace', '200ms', '--json'], script)
   expect(result.code).toBe(4)
-  expect(result.envelope().error?.detail).toMatch(/^bytes=0 files=\d{3,} limit=max-files:500$/)
+  expect(result.envelope().error?.detail).toMatch(/^bytes=0 disk_bytes=\d+ files=\d{3,} limit=max-files:500$/)
   await isClean(world)
 })
 
 test('a program within its budget is not disturbed; the records of stint are not counted', async () => {
   await using world = new World()
   const script = 'printf 12345 > "$TMPDIR/a"; echo done'
-  const result = await run(world, ['--max-bytes', '7', '--max-files', '2'], script)
+  const result = await run(world, ['--max-bytes', '20KiB', '--max-files', '2'], script)
   expect(result).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' })
   const failing = await run(world, ['--max-bytes', '1GiB'], 'exit 7')
   expect(failing).toMatchObject({ code: 7, stderr: '' })
   await isClean(world)
+})
+
+test('many small files count as what the disk loses to them', async () => {
+  await using world = new World()
+  const script = 'cd "$TMPDIR"; for i in $(seq 300); do echo > $i; done'
+  const result = await run(world, ['--max-bytes', '1MB', '--json'], script)
+  expect(result.envelope().error).toMatchObject({ code: 'BUDGET_EXCEEDED' })
+  expect(result.envelope().error?.bytes).toBeLessThanOrEqual(300)
 })
 
 test('the budget is checked once more at the end, so that the result does not depend on timing', async () => {
@@ -72,10 +80,10 @@ test.each([
 ])('%s hides nothing from a budget', async (_, fill) => {
   await using world = new World()
   const command = [process.execPath, '-e', `process.chdir(process.env.TMPDIR); ${fill}`]
-  const result = await world.stint(['run', '--max-bytes', '1KB', '--json', '--', ...command])
+  const result = await world.stint(['run', '--max-bytes', '500KB', '--json', '--', ...command])
   expect(result.envelope().error).toMatchObject({
     code: 'BUDGET_EXCEEDED',
-    detail: expect.stringMatching(/^bytes=\d+ files=1 limit=max-bytes:1000$/),
+    detail: expect.stringMatching(/^bytes=\d+ disk_bytes=\d+ files=1 limit=max-bytes:500000$/),
   })
   await isClean(world)
 })
@@ -84,14 +92,14 @@ test('a program that fails by itself keeps its exit code; an exceeded budget is 
   await using world = new World()
   const result = await run(
     world,
-    ['--max-bytes', '1KB', '--json'],
-    'head -c 9000 /dev/zero > "$TMPDIR/x"; exit 7',
+    ['--max-bytes', '100KB', '--json'],
+    'head -c 900000 /dev/zero > "$TMPDIR/x"; exit 7',
   )
   expect([result.code, result.envelope()]).toMatchObject([
     7,
     {
       error: { code: 'CHILD_FAILED' },
-      warnings: [expect.stringMatching(/^BUDGET_EXCEEDED: .*8\.8 KiB of 1000 B$/)],
+      warnings: [expect.stringMatching(/^BUDGET_EXCEEDED: .*88\d KiB of 97\.7 KiB$/)],
     },
   ])
   await isClean(world)
@@ -102,8 +110,8 @@ test('unreadable directories are not counted, and there is a warning', async () 
   chmodSync(world.tmp, 0o777)
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
   // Closed before it is filled: a check of the budget may come at any moment.
-  const script = 'mkdir "$TMPDIR/d"; exec 3> "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"; head -c 9000 /dev/zero >&3'
-  const args = ['run', '--max-bytes', '1KB', '--json', '--', 'sh', '-c', script]
+  const script = 'mkdir "$TMPDIR/d"; exec 3> "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"; head -c 900000 /dev/zero >&3'
+  const args = ['run', '--max-bytes', '500KB', '--json', '--', 'sh', '-c', script]
   const result = await world.stint(args, { cwd: '/', ...asOther })
   expect([result.code, result.envelope().warnings]).toEqual([
     0,
@@ -114,14 +122,14 @@ test('unreadable directories are not counted, and there is a warning', async () 
 test('above 80 % of the budget there is one warning, on stderr or in the envelope', async () => {
   await using world = new World()
   const go = join(world.tmp, 'go')
-  const script = `head -c 900 /dev/zero > "$TMPDIR/x"; until [ -e ${go} ]; do sleep 0.01; done`
-  const running = world.startStint(['run', '--max-bytes', '1000', '--', 'sh', '-c', script])
-  const warning = 'stint run: warning: BUDGET: over 80% of the budget: 900 B of 1000 B\n'
-  await until('it warns while the program runs', () => running.output().stderr === warning)
+  const script = `head -c 900000 /dev/zero > "$TMPDIR/x"; until [ -e ${go} ]; do sleep 0.01; done`
+  const running = world.startStint(['run', '--max-bytes', '1MB', '--', 'sh', '-c', script])
+  const warning = /^stint run: warning: BUDGET: over 80% of the budget: 88\d KiB of 977 KiB\n$/
+  await until('it warns while the program runs', () => warning.test(running.output().stderr))
   writeFileSync(go, '')
-  expect(await running.finished).toMatchObject({ code: 0, stderr: warning })
-  const json = await run(world, ['--max-bytes', '1000', '--json'], 'head -c 900 /dev/zero > "$TMPDIR/x"')
-  expect(json.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('900 B of 1000 B')] })
+  expect(await running.finished).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) })
+  const json = await run(world, ['--max-bytes', '1MB', '--json'], 'head -c 900000 /dev/zero > "$TMPDIR/x"')
+  expect(json.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('KiB of 977 KiB')] })
 })
 
 test('--keep on-failure keeps a scratch that exceeded its budget', async () => {

@@ -6,7 +6,7 @@ import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { metaDirectory } from '../../scratch/index.ts'
-import { type Budget, budgetLevel, describeUse, warnOfBudget } from '../budget.ts'
+import { type Budget, budgetLevel, countedBytes, describeUse, warnOfBudget } from '../budget.ts'
 
 export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
@@ -75,12 +75,20 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
   return { exceeded, finish }
 }
 
-function exceededBy({ bytes, files }: TreeSize, budget: Budget): StintError {
+function exceededBy(size: TreeSize, budget: Budget): StintError {
+  const { bytes, disk_bytes, files } = size
   const { maxBytes, maxFiles } = budget
-  const limit = maxBytes !== undefined && bytes > maxBytes ? `max-bytes:${maxBytes}` : `max-files:${maxFiles}`
+  const limit =
+    maxBytes !== undefined && countedBytes(size) > maxBytes
+      ? `max-bytes:${maxBytes}`
+      : `max-files:${maxFiles}`
   return new StintError(
     'BUDGET_EXCEEDED',
-    `the scratch has outgrown its budget: ${describeUse({ bytes, files }, budget)}`,
-    { detail: `bytes=${bytes} files=${files} limit=${limit}`, phase: 'execution', facts: { bytes, files } },
+    `the scratch has outgrown its budget: ${describeUse(size, budget)}`,
+    {
+      detail: `bytes=${bytes} disk_bytes=${disk_bytes} files=${files} limit=${limit}`,
+      phase: 'execution',
+      facts: { bytes, disk_bytes, files },
+    },
   )
 }

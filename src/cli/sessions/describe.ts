@@ -2,7 +2,7 @@ import { liveness } from '../../base/process/liveness.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, Pending, SessionEvent, SessionSummary } from '../../session/index.ts'
-import { formatAge, formatTime, shortPath, type Zone } from '../text/format.ts'
+import { formatAge, formatDataSize, formatTime, shortPath, type Zone } from '../text/format.ts'
 import type { Column } from '../text/table.ts'
 
 /** A session as JSON answers show it. */
@@ -17,6 +17,7 @@ export const describeSession = (summary: SessionSummary) => ({
   turns: summary.turns,
   records: summary.records,
   bytes: summary.bytes,
+  disk_bytes: summary.diskBytes ?? summary.bytes,
   holder: summary.holder === undefined ? null : describeHolder(summary.holder),
 })
 
@@ -27,7 +28,8 @@ export const sessionColumns = (now: number): Column<SessionDescription>[] => [
   { title: 'ID', cell: (each) => each.session_id, cut: 'middle', least: 13 },
   { title: 'STATE', cell: (each) => each.state },
   { title: 'AGE', cell: (each) => formatAge(Math.max(0, now - each.last_at)), align: 'right' },
-  { title: 'SIZE', cell: (each) => formatBytes(each.bytes), align: 'right', spare: 2 },
+  { title: 'SIZE', cell: (each) => formatBytes(each.disk_bytes), align: 'right', spare: 2 },
+  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
   { title: 'TURNS', cell: (each) => each.turns, align: 'right', spare: 1 },
   { title: 'TOOL', cell: (each) => each.tool, cut: 'end', least: 6, spare: 3 },
   { title: 'WORKSPACE', cell: (each) => shortPath(each.workspace ?? ''), cut: 'middle', least: 12 },

@@ -1,9 +1,9 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { type DiskUse, useKinds } from '../../session/index.ts'
+import { type DiskUse, type UseKind, useKinds } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
-import { plural } from '../text/format.ts'
+import { formatDataSize, formatSpace, plural } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 
 const defaultLimit = 20
@@ -25,37 +25,58 @@ export const duCommand = defineBareCommand({
     const measured = (await driver.diskUse?.()) ?? (await driver.files?.())?.diskUse()
     if (measured === undefined)
       throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
-    const { sessions: uses, trashBytes } = measured
-    uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))
-    const sum = (of: (use: DiskUse) => number): number => uses.reduce((total, use) => total + of(use), 0)
+    const { trashBytes, trashDiskBytes = trashBytes } = measured
+    const uses = measured.sessions.map(withBlocks)
+    uses.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
+    const sum = (of: (use: Required<DiskUse>) => number): number =>
+      uses.reduce((total, use) => total + of(use), 0)
+    const byKind = (of: (use: Required<DiskUse>, kind: UseKind) => number) =>
+      Object.fromEntries(useKinds.map((kind) => [kind, sum((use) => of(use, kind))]))
     return {
       sessions: options.all ? uses : uses.slice(0, defaultLimit),
       total: {
         sessions: uses.length,
         bytes: sum(({ bytes }) => bytes),
-        ...Object.fromEntries(useKinds.map((kind) => [kind, sum((use) => use[kind])])),
+        disk_bytes: sum(({ disk_bytes }) => disk_bytes),
+        ...byKind((use, kind) => use[kind]),
+        disk: byKind(({ disk }, kind) => disk[kind]),
       },
       trash_bytes: trashBytes,
+      trash_disk_bytes: trashDiskBytes,
     }
   },
-  render({ sessions, total, trash_bytes }, { columns }) {
+  render({ sessions, total, trash_bytes, trash_disk_bytes }, { columns }) {
     const size = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
+    const trash = { bytes: trash_bytes, disk_bytes: trash_disk_bytes }
     const rest = total.sessions - sessions.length
     return [
       ...table(
         sessions,
         [
-          { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
-          ...useKinds.map((kind, index): Column<DiskUse> => {
+          { title: 'SIZE', cell: ({ disk_bytes }) => formatBytes(disk_bytes), align: 'right' },
+          { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
+          ...useKinds.map((kind, index): Column<Required<DiskUse>> => {
             const title = kind.toUpperCase()
-            return { title, cell: (use) => size(use[kind]), align: 'right', spare: useKinds.length - index }
+            return {
+              title,
+              cell: ({ disk }) => size(disk[kind]),
+              align: 'right',
+              spare: useKinds.length - index,
+            }
           }),
           { title: 'ID', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
         ],
         columns,
       ),
       ...(rest > 0 ? [`${rest} smaller: --all shows them`] : []),
-      `${plural(total.sessions, 'session')}, ${formatBytes(total.bytes)}; in the trash ${formatBytes(trash_bytes)}`,
+      `${plural(total.sessions, 'session')}, ${formatSpace(total)}; in the trash ${formatSpace(trash)}`,
     ].join('\n')
   },
 })
+
+/** A server knows only what its rows take, as they are stored. */
+function withBlocks(use: DiskUse): Required<DiskUse> {
+  const { journal, audit, blobs, snapshots, quarantine, other } = use
+  const { disk_bytes = use.bytes, disk = { journal, audit, blobs, snapshots, quarantine, other } } = use
+  return { ...use, disk_bytes, disk }
+}

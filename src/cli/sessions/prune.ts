@@ -1,9 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { SessionSummary } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
-import { plural } from '../text/format.ts'
+import { formatSpace, plural } from '../text/format.ts'
 import { changeSessions } from './change-sessions.ts'
 import { listSelected, selectOptions } from './select-sessions.ts'
 
@@ -47,12 +46,13 @@ export const pruneCommand = defineBareCommand({
     return {
       sessions: old.map(({ id }) => id),
       bytes: old.reduce((sum, { bytes }) => sum + bytes, 0),
+      disk_bytes: old.reduce((sum, { bytes, diskBytes = bytes }) => sum + diskBytes, 0),
       kept: all.length - old.length,
       dry_run: !yes,
     }
   },
-  render({ sessions, bytes, kept, dry_run }) {
-    const what = `${plural(sessions.length, 'session')}, ${formatBytes(bytes)}`
+  render({ sessions, bytes, disk_bytes, kept, dry_run }) {
+    const what = `${plural(sessions.length, 'session')}, ${formatSpace({ bytes, disk_bytes })}`
     if (sessions.length === 0) return `nothing to prune: ${plural(kept, 'session stays', 'sessions stay')}`
     if (!dry_run) return `moved to the trash: ${what}; ${kept} stay`
     return [...sessions, `would be moved to the trash: ${what}; ${kept} stay. --yes does it`].join('\n')

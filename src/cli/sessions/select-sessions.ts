@@ -80,11 +80,13 @@ const shownAtMost = 10
 
 /** The sessions that a command is about to change, for the user who is asked. */
 export function renderSelection(sessions: readonly SessionSummary[], now: number): string {
-  const rows = sessions.slice(0, shownAtMost).map(({ id, state, title, records, bytes, lastAt }) => {
-    const what = title === undefined ? '' : `${visibleText(title, 60)}, `
-    const age = lastAt === 0 ? '' : `, ${formatAge(Math.max(0, now - lastAt))} old`
-    return `${id} (${what}${state}, ${plural(records, 'record')}, ${formatBytes(bytes)}${age})`
-  })
+  const rows = sessions
+    .slice(0, shownAtMost)
+    .map(({ id, state, title, records, bytes, diskBytes = bytes, lastAt }) => {
+      const what = title === undefined ? '' : `${visibleText(title, 60)}, `
+      const age = lastAt === 0 ? '' : `, ${formatAge(Math.max(0, now - lastAt))} old`
+      return `${id} (${what}${state}, ${plural(records, 'record')}, ${formatBytes(diskBytes)}${age})`
+    })
   const rest = sessions.length - rows.length
   return [...rows, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n')
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { du } from '../../../test/support/du.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
 
@@ -61,6 +62,26 @@ test('list shows many sessions, and filters them by workspace', async () => {
     cwd: join(world.tmp, 'here'),
   })
   expect(dataOf(here).sessions).toHaveLength(6)
+})
+
+test('sessions have the size that du finds, without what a fork shares with its original', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({ id: 'mine', tool: 'x' })
+  await session.append({ type: 'note', data: { text: 'x'.repeat(400_000) } })
+  await session.close()
+  await world.stint(['sessions', 'fork', 'mine', '--id', 'copy'])
+  const directories = ['mine', 'copy'].map((id) => join(world.home, 'sessions', id))
+  const { sessions, total } = dataOf(await world.stint(['sessions', 'du', '--json'])) as {
+    sessions: { session_id: string; disk_bytes: number; disk: Record<string, number> }[]
+    total: { disk_bytes: number }
+  }
+  expect(total.disk_bytes).toBe(du(...directories))
+  for (const { disk_bytes, disk } of sessions)
+    expect(Object.values(disk).reduce((sum, bytes) => sum + bytes, 0)).toBe(disk_bytes)
+  const listed = dataOf(await world.stint(['sessions', 'list', '--json'])).sessions as typeof sessions
+  const mine = listed.find(({ session_id }) => session_id === 'mine')
+  // The lock, which changes when it is released, is left out of lists.
+  expect(mine?.disk_bytes).toBe(du(directories[0] ?? '') - du(join(directories[0] ?? '', 'lock')))
 })
 
 test('on a terminal commands print tables and sentences, and escape control characters in stored text', async () => {

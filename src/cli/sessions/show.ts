@@ -2,7 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { factsOf } from '../../session/index.ts'
-import { formatAge, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
+import { formatAge, formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
 import { type NamedSession, openNamed } from './which-session.ts'
@@ -60,7 +60,7 @@ function renderSession(data: Shown, zone: Zone): string {
     ['masks', data.mask === 'tokens' ? 'registered secrets and tokens' : 'registered secrets'],
     ['created', formatTime(data.created_at, zone)],
     ['last record', formatTime(data.last_at, zone)],
-    ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatBytes(data.bytes)}`],
+    ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatSpace(data)}`],
     ...data.slots.map(({ ext, version, bytes }): [string, string] => [
       'slot',
       `${ext} (version ${version}, ${formatBytes(bytes)})`,

@@ -127,6 +127,7 @@ const describeRun = (entry: MeasuredEntry) => ({
   liveness: entry.liveness,
   path: entry.path,
   bytes: entry.bytes,
+  disk_bytes: entry.disk_bytes,
   files: entry.files,
   /** Whether counting took too long, so that the true size is at least this. */
   partial: entry.partial ?? false,

@@ -10,7 +10,7 @@ import { originText } from '../../lease/index.ts'
 import { renderPaths } from '../lock/describe.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
-import { formatAge, shortPath } from '../text/format.ts'
+import { formatAge, formatDataSize, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
@@ -66,7 +66,7 @@ function renderLists(data: StatusData, screen: Screen, shown: number): StatusTex
 }
 
 const orphansText = ({ orphans }: StatusData): string =>
-  `${orphans.count} ${orphans.count === 1 ? 'orphan' : 'orphans'} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.bytes)})`
+  `${orphans.count} ${orphans.count === 1 ? 'orphan' : 'orphans'} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)})`
 
 /** Home and temp directory are often on one disk. */
 function diskText(disk: StatusData['disk']): string {
@@ -178,7 +178,12 @@ function shortened<Row>(
 type Run = StatusData['runs'][number]
 
 const runColumns = (root: string | null): Column<Run>[] => [
-  { title: 'SIZE', cell: (run) => `${run.partial ? '≥ ' : ''}${formatBytes(run.bytes)}`, align: 'right' },
+  {
+    title: 'SIZE',
+    cell: (run) => `${run.partial ? '≥ ' : ''}${formatBytes(run.disk_bytes)}`,
+    align: 'right',
+  },
+  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
   { title: 'FILES', cell: (run) => run.files, align: 'right', spare: 1 },
   { title: 'AGE', cell: (run) => formatAge(run.age_ms), align: 'right' },
   { title: 'OWNER', cell: renderOwner, cut: 'end', least: 16 },
@@ -194,7 +199,7 @@ const runColumns = (root: string | null): Column<Run>[] => [
 /** The largest runs. */
 const runLines = ({ runs, root }: StatusData, room: number, shown: number): string[] =>
   shortened(
-    runs.toSorted((a, b) => b.bytes - a.bytes),
+    runs.toSorted((a, b) => b.disk_bytes - a.disk_bytes),
     runColumns(root),
     room,
     shown,

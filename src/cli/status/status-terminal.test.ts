@@ -19,7 +19,7 @@ test('a terminal shows one screen that ends with what to do', async () => {
   expect(screen).toMatch(
     /^Workspaces {2}1 held\n {2}WORKSPACE +SESSION .*\n {2}~ +mine +fresh +\d+s +all of it +a test /m,
   )
-  expect(screen).toMatch(/^Temp +~\/stint-\d+, 1 orphan \(\d+ B\)$/m)
+  expect(screen).toMatch(/^Temp +~\/stint-\d+, 1 orphan \([\d.]+ KiB\)$/m)
   expect(screen).toMatch(/^ {2}warn {2}orphans +dead runs have left 1 entry, .*\n +(→|->|.+) stint sweep$/m)
 })
 

@@ -47,7 +47,7 @@ const nothing = {
   workspaces: [],
   runs: [],
   sessions: { total: 0, states: { active: 0, closed: 0, crashed: 0, locked: 0, damaged: 0 }, open: [] },
-  orphans: { count: 0, bytes: 0, files: 0, partial: false },
+  orphans: { count: 0, bytes: 0, disk_bytes: 0, files: 0, partial: false },
   hooks: [],
   without_hooks: [],
 }
@@ -114,6 +114,7 @@ test('status shows who holds what, which runs are under way, and which sessions 
       turns: 0,
       records: 0,
       bytes: expect.any(Number),
+      disk_bytes: expect.any(Number),
       holder: expect.objectContaining({ pid: process.pid, liveness: 'alive' }),
     },
   ])

@@ -72,13 +72,14 @@ test.each(scopes)('--scope %s removes the entries of that scope, and no others',
 test('--scope all, the default, removes everything but sessions', async () => {
   for (const flags of [[], ['--scope', 'all']]) {
     await using world = new FullWorld()
-    const { removed, bytes_freed } = await world.sweep(...flags)
+    const { removed, bytes_freed, disk_bytes_freed } = await world.sweep(...flags)
     expect(removed.map(({ path, reason }) => [path, reason])).toEqual([
       [world.entries.trash, 'trash'],
       [world.entries.outputs, 'expired'],
       [world.entries.scratch, 'owner-dead'],
     ])
     expect(bytes_freed).toBe(removed.reduce((sum, { bytes }) => sum + bytes, 0))
+    expect(disk_bytes_freed).toBe(removed.reduce((sum, { disk_bytes }) => sum + disk_bytes, 0))
     expect(existsSync(world.entries.sessions)).toBe(true)
   }
 })
@@ -168,6 +169,7 @@ test('--scope sessions removes sessions whose creator died before they were fini
     path: unfinished,
     type: 'directory',
     bytes: 3,
+    disk_bytes: expect.any(Number),
     reason: 'unfinished-session',
   })
   expect(existsSync(unfinished)).toBe(true)
@@ -296,7 +298,8 @@ test('the rendered report has the largest removed entries, the notable kept ones
   const removed = Array.from({ length: 1000 }, (_, i) => ({
     path: `/tmp/stint-1/req_${i}`,
     type: 'directory' as const,
-    bytes: i * 1024,
+    bytes: i,
+    disk_bytes: i * 1024,
     reason: i % 2 === 0 ? ('owner-dead' as const) : ('expired' as const),
   }))
   const kept = [
@@ -306,12 +309,13 @@ test('the rendered report has the largest removed entries, the notable kept ones
     })),
     { path: '/tmp/stint-1/link', reason: 'symlink' as const },
   ]
-  const text = renderSweep({ dry_run: false, removed, kept, failures: [], bytes_freed: 1 << 30 }, 80)
+  const freed = { bytes_freed: 1 << 20, disk_bytes_freed: 1 << 30 }
+  const text = renderSweep({ dry_run: false, removed, kept, failures: [], ...freed }, 80)
   const lines = text.split('\n')
   expect(lines).toHaveLength(24)
   expect(lines[0]).toBe('  999 KiB  expired     /tmp/stint-1/req_999')
   expect(lines[20]).toBe('  … and 980 more (--json lists them all)')
-  expect(lines[21]).toBe('removed 1000, 1.0 GiB (500 owner-dead, 500 expired)')
+  expect(lines[21]).toBe('removed 1000, 1.0 GiB for 1.0 MiB of data (500 owner-dead, 500 expired)')
   expect(lines[22]).toBe('  kept  symlink  /tmp/stint-1/link')
   expect(lines[23]).toBe('kept 501 (500 owner-alive, 1 symlink)')
 })
@@ -322,7 +326,14 @@ test('the error names the first failures in one line; the envelope has all of th
     type: 'file' as const,
     error: 'EPERM',
   }))
-  const error = sweepFailure({ dry_run: false, removed: [], kept: [], failures, bytes_freed: 0 })
+  const error = sweepFailure({
+    dry_run: false,
+    removed: [],
+    kept: [],
+    failures,
+    bytes_freed: 0,
+    disk_bytes_freed: 0,
+  })
   expect(error.message).toMatch(/could not remove \/x\/0 \(EPERM\), .* and 995 more$/)
   expect(error.options).toMatchObject({ data: { failures }, detail: 'removed=0 failures=1000' })
   expect(errorTable.PARTIAL_FAILURE.hint).toContain('data.failures')
@@ -332,7 +343,9 @@ test('a terminal shows the entries, then the totals', async () => {
   await using world = new FullWorld()
   await using terminal = await Terminal.open(world)
   terminal.enter(`STINT_HOME=${world.home} stint sweep --scope sessions`)
-  await terminal.shows(/3 B {2}removed-session[^]*removed 1, 3 B \(1 removed-session\)\nkept 0\n/)
+  await terminal.shows(
+    /[\d.]+ KiB {2}removed-session[^]*removed 1, [\d.]+ KiB \(1 removed-session\)\nkept 0\n/,
+  )
   expect(terminal.screen()).not.toContain('sweeping')
 })
 

@@ -7,7 +7,7 @@ import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
-import { shortPath } from '../text/format.ts'
+import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
@@ -49,7 +49,7 @@ export const sweepCommand = defineBareCommand({
       dryRun,
       scope,
       olderThanMs,
-      onProgress: ({ done, total, bytesFreed: bytes }) => {
+      onProgress: ({ done, total, diskBytesFreed: bytes }) => {
         // What is left of an entry stays in the trash, where the next sweep finds it.
         context.signal.throwIfAborted()
         progress?.update({ count: { done, total }, bytes })
@@ -102,6 +102,7 @@ function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined
 export interface SweepData extends Pick<SweepReport, 'removed' | 'kept' | 'failures'> {
   dry_run: boolean
   bytes_freed: number
+  disk_bytes_freed: number
 }
 
 const sweepData = (report: SweepReport, dryRun: boolean): SweepData => ({
@@ -110,6 +111,7 @@ const sweepData = (report: SweepReport, dryRun: boolean): SweepData => ({
   kept: report.kept,
   failures: report.failures,
   bytes_freed: report.bytesFreed,
+  disk_bytes_freed: report.diskBytesFreed,
 })
 
 /** How many lines of each kind are printed; the envelope has all. */
@@ -119,15 +121,16 @@ const shownEntries = 20
 const notableReasons = new Set(['foreign-owner', 'symlink', 'not-stint', 'ownerless', 'owner-unknown'])
 
 /** Renders the largest removed entries, the kept entries worth a look, and the totals. */
-export function renderSweep({ dry_run, removed, kept, bytes_freed }: SweepData, columns: number): string {
-  const largest = [...removed].sort((a, b) => b.bytes - a.bytes)
+export function renderSweep(data: SweepData, columns: number): string {
+  const { dry_run, removed, kept } = data
+  const largest = [...removed].sort((a, b) => b.disk_bytes - a.disk_bytes)
   const notable = kept.filter(({ reason }) => notableReasons.has(reason))
   return [
     ...renderRows(
-      largest.map(({ path, bytes, reason }) => [formatBytes(bytes), reason, path]),
+      largest.map(({ path, disk_bytes, reason }) => [formatBytes(disk_bytes), reason, path]),
       columns,
     ),
-    `${dry_run ? 'would remove' : 'removed'} ${removed.length}, ${formatBytes(bytes_freed)}${byReason(removed)}`,
+    `${dry_run ? 'would remove' : 'removed'} ${removed.length}, ${formatFreed(data)}${byReason(removed)}`,
     ...renderRows(
       notable.map(({ path, reason }) => ['kept', reason, path]),
       columns,
@@ -154,6 +157,9 @@ function renderRows(rows: readonly (readonly [string, string, string])[], column
     : lines
 }
 
+const formatFreed = ({ bytes_freed, disk_bytes_freed }: SweepData): string =>
+  formatSpace({ bytes: bytes_freed, disk_bytes: disk_bytes_freed })
+
 /** ` (3 owner-dead, 1 trash)`, the most frequent reason first; empty for no entries. */
 function byReason(entries: readonly { reason: string }[]): string {
   const counts = new Map<string, number>()
@@ -166,10 +172,10 @@ const namedFailures = 5
 
 /** The error of an incomplete sweep. It names the first failures; `data` has all of them. */
 export function sweepFailure(data: SweepData): StintError {
-  const { failures, removed, bytes_freed } = data
+  const { failures, removed } = data
   const named = failures.slice(0, namedFailures).map(({ path, error }) => `${visibleText(path)} (${error})`)
   const more = failures.length > named.length ? ` and ${failures.length - named.length} more` : ''
-  const done = `removed ${removed.length}, ${formatBytes(bytes_freed)}`
+  const done = `removed ${removed.length}, ${formatFreed(data)}`
   return new StintError('PARTIAL_FAILURE', `${done}, but could not remove ${named.join(', ')}${more}`, {
     data,
     detail: `removed=${removed.length} failures=${failures.length}`,

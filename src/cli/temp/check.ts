@@ -1,11 +1,10 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { after, systemClock } from '../../base/process/clock.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { type MeasuredEntry, measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
-import { plural } from '../text/format.ts'
+import { formatSpace, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
 const defaultWaitMs = 2000
@@ -31,14 +30,14 @@ export const tempCheckCommand = defineBareCommand({
         `${plural(unreadable.length, 'entry', 'entries')} cannot be judged: cannot read ${unreadable[0].path}`,
       )
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
-    const { bytes, files } = sumEntries(orphans)
-    const data = { orphans, bytes, files, checked: entries.length }
+    const { bytes, disk_bytes, files } = sumEntries(orphans)
+    const data = { orphans, bytes, disk_bytes, files, checked: entries.length }
     if (orphans.length === 0) return data
     say(renderEntries(orphans, findRoot()?.path ?? '/', screen.columns).join('\n'))
     throw new StintError(
       'ORPHANS_FOUND',
-      `dead runs have left ${plural(orphans.length, 'entry', 'entries')}, ${formatBytes(bytes)} in ${plural(files, 'file')}`,
-      { data, detail: `orphans=${orphans.length} bytes=${bytes} files=${files}` },
+      `dead runs have left ${plural(orphans.length, 'entry', 'entries')}, ${formatSpace({ bytes, disk_bytes })} in ${plural(files, 'file')}`,
+      { data, detail: `orphans=${orphans.length} bytes=${bytes} disk_bytes=${disk_bytes} files=${files}` },
     )
   },
   render: ({ checked }) => `no orphans (${checked} checked)`,

@@ -1,11 +1,10 @@
 import { wrap } from '../../base/text/wrap.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { showWork } from '../terminal/progress.ts'
-import { plural, shortPath } from '../text/format.ts'
+import { formatSpace, plural, shortPath } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
 export const tempListCommand = defineBareCommand({
@@ -34,7 +33,7 @@ export const tempListCommand = defineBareCommand({
       : [
           ...renderEntries(entries, root, columns),
           ...wrap(
-            `${total.entries} in ${shortPath(root)}: ${formatBytes(total.bytes)} in ${plural(total.files, 'file')}; ` +
+            `${total.entries} in ${shortPath(root)}: ${formatSpace(total)} in ${plural(total.files, 'file')}; ` +
               `${total.live} live, ${plural(total.orphans, 'orphan')}`,
             columns,
           ),

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { formatBytes } from '../../base/text/size.ts'
 import type { MeasuredEntry, TempEntry } from '../../sweep/index.ts'
 import { type Column, table } from '../text/table.ts'
-import { formatAge } from '../text/format.ts'
+import { formatAge, formatDataSize } from '../text/format.ts'
 
 /** Renders entries as a table, one line each; empty for no entries. */
 export const renderEntries = (
@@ -13,7 +13,8 @@ export const renderEntries = (
 
 const entryColumns = (rootPath: string): Column<MeasuredEntry>[] => [
   { title: 'KIND', cell: ({ kind }) => kind, spare: 3 },
-  { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
+  { title: 'SIZE', cell: ({ disk_bytes }) => formatBytes(disk_bytes), align: 'right' },
+  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
   { title: 'FILES', cell: ({ files }) => files, align: 'right', spare: 2 },
   { title: 'AGE', cell: ({ age_ms }) => formatAge(age_ms), align: 'right' },
   { title: 'OWNER', cell: renderOwner, cut: 'end', least: 14 },

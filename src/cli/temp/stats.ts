@@ -14,7 +14,7 @@ import {
 } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { showWork } from '../terminal/progress.ts'
-import { formatAge, plural } from '../text/format.ts'
+import { formatAge, formatSpace, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
 const defaultSinceMs = 7 * 86_400_000
@@ -74,7 +74,7 @@ function renderStats(data: StatsData, { columns }: Screen): string {
   const { root, now, by_kind, largest, history, series } = data
   const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
   return [
-    `now: ${formatBytes(now.bytes)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
+    `now: ${formatSpace(now)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
     `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
     ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/', columns)]),
     '',
@@ -88,13 +88,14 @@ const renderActivity = (history: Activity): string[] => [
   `history: ${plural(history.samples, 'sample')} over ${formatAge(history.to - history.from)}`,
   `  made     ${plural(history.created, 'scratch', 'scratches')}, ${history.created_per_day} a day`,
   `  removed  ${plural(history.removed, 'scratch', 'scratches')}, ${history.removed_per_day} a day`,
-  `  freed    ${formatBytes(history.freed)} by sweeps, ${formatBytes(history.freed_per_day)} a day`,
+  `  freed    ${formatBytes(history.disk_freed)} by sweeps, ${formatBytes(history.disk_freed_per_day)} a day`,
 ]
 
 function renderSeries(series: StatsData['series']): string[] {
-  return Object.entries(series).map(([name, values]) => {
+  const { disk_bytes: disk, bytes: _, ...counts } = series
+  return Object.entries({ disk, ...counts }).map(([name, values]) => {
     const top = Math.max(0, ...values)
-    return `  ${name.padEnd(9)} ${sparkline(values)}  at most ${name === 'bytes' ? formatBytes(top) : top}`
+    return `  ${name.padEnd(9)} ${sparkline(values)}  at most ${name === 'disk' ? formatBytes(top) : top}`
   })
 }
 

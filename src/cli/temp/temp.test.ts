@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { du } from '../../../test/support/du.ts'
 import { deadPid, plant, plantOlder } from '../../../test/support/plant.ts'
 import { dataOf, dead, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
@@ -45,7 +46,16 @@ const output = (world: World, expiresAt: number): string => {
 
 test('without a root there is nothing to list or check, no history, and nothing is created', async () => {
   await using world = new World()
-  const zero = { entries: 0, scratches: 0, live: 0, orphans: 0, files: 0, directories: 0, bytes: 0 }
+  const zero = {
+    entries: 0,
+    scratches: 0,
+    live: 0,
+    orphans: 0,
+    files: 0,
+    directories: 0,
+    bytes: 0,
+    disk_bytes: 0,
+  }
   expect(dataOf(await temp(world, 'list'))).toEqual({ root: null, entries: [], total: zero })
   expect(dataOf(await temp(world, 'stats'))).toMatchObject({ now: zero, largest: [], history: null })
   expect(await temp(world, 'check')).toMatchObject({ code: 0 })
@@ -200,7 +210,10 @@ test('check exits with 0 if all entries are alive or kept on purpose, with 3 for
   const found = await temp(world, 'check', '--wait', '0')
   expect(found.code).toBe(3)
   expect(found.envelope()).toMatchObject({
-    error: { code: 'ORPHANS_FOUND', detail: expect.stringMatching(/^orphans=1 bytes=\d+ files=2$/) },
+    error: {
+      code: 'ORPHANS_FOUND',
+      detail: expect.stringMatching(/^orphans=1 bytes=\d+ disk_bytes=\d+ files=2$/),
+    },
     data: { orphans: [{ path: orphan, reason: 'owner-dead' }] },
   })
   await world.stint(['sweep'])
@@ -238,7 +251,7 @@ test('check waits for a cleanup that is under way', async () => {
 test('budgets warn in the envelope or on stderr, near the limit and above it; the exit code stays', async () => {
   await using world = new World()
   writeFileSync(join(plant(world, dead, { keep: 'always' }), 'big'), 'x'.repeat(9000))
-  const [{ bytes = 0, files = 0 } = {}] = await list(world)
+  const [{ disk_bytes = 0, files = 0 } = {}] = await list(world)
   for (const command of ['list', 'stats', 'check']) {
     const warnings = async (...flags: string[]) => {
       const result = await temp(world, command, ...flags)
@@ -246,7 +259,7 @@ test('budgets warn in the envelope or on stderr, near the limit and above it; th
       return result.envelope().warnings
     }
     expect(await warnings('--max-bytes', '1MB', '--max-files', '100')).toEqual([])
-    expect(await warnings('--max-bytes', String(bytes))).toEqual([
+    expect(await warnings('--max-bytes', String(disk_bytes))).toEqual([
       expect.stringMatching(/^BUDGET: over 80% of the budget: .* of /),
     ])
     expect(await warnings('--max-bytes', '1k')).toEqual([
@@ -270,21 +283,57 @@ test('budgets warn in the envelope or on stderr, near the limit and above it; th
   expect(watch.stderr).toBe(`stint temp watch: warning: BUDGET: over budget: ${files} of 1 files\n`)
 })
 
+test('every command shows what the disk lost to many small files, as du does, and their length beside it', async () => {
+  await using world = new World()
+  const path = plant(world, dead)
+  for (let i = 0; i < 200; i++) writeFileSync(join(path, String(i)), 'x')
+  const lost = du(path)
+  const length = Number(find(await list(world), path)?.bytes)
+  expect(length).toBeLessThan(1000)
+  const answer = async (...args: string[]) => dataOf(await world.stint([...args, '--json']))
+  const size = { bytes: length, disk_bytes: lost }
+  expect(await answer('temp', 'list')).toMatchObject({ entries: [size], total: size })
+  expect(await answer('temp', 'stats')).toMatchObject({ now: size, largest: [size] })
+  expect(await answer('temp', 'check', '--wait', '0')).toMatchObject({ orphans: [size], ...size })
+  expect(await answer('temp', 'why', join(path, '7'))).toMatchObject({ entry: size })
+  expect(await answer('status')).toMatchObject({ orphans: { count: 1, ...size } })
+  const text = `${Math.round(lost / 1024)} KiB for ${length} B of data`
+  const asText = { env: { STINT_OUTPUT: 'text' } }
+  expect((await world.stint(['temp', 'list'], asText)).stdout).toContain(`${text} in 202 files`)
+  expect((await world.stint(['temp', 'check', '--wait', '0'], asText)).stderr).toContain(`1 entry, ${text}`)
+  const freed = { removed: [size], bytes_freed: length, disk_bytes_freed: lost }
+  expect(await answer('sweep', '--dry-run')).toMatchObject(freed)
+  expect(await answer('sweep')).toMatchObject(freed)
+})
+
 test('stats shows totals, the largest entries, and the history written by sweeps and watchers', async () => {
   await using world = new World()
   const first = plant(world, dead)
   writeFileSync(join(first, 'big'), 'x'.repeat(5000))
   await world.stint(['temp', 'watch', '--max-runtime', '0'])
   plant(world, dead, { created_at: Date.now() })
-  const { bytes_freed } = dataOf(await world.stint(['sweep', '--json']))
+  const { bytes_freed, disk_bytes_freed } = dataOf(await world.stint(['sweep', '--json']))
   plant(world, dead)
   const data = dataOf(await temp(world, 'stats', '--since', '1d'))
   expect(data).toMatchObject({
     now: { entries: 1, scratches: 1, live: 0, orphans: 1, files: 2 },
     by_kind: { scratch: 1 },
     largest: [{ kind: 'scratch' }],
-    history: { samples: 2, created: 1, removed: 2, freed: bytes_freed, freed_per_day: bytes_freed },
-    series: { scratches: [1, 0], orphans: [1, 2], bytes: [expect.any(Number), bytes_freed] },
+    history: {
+      samples: 2,
+      created: 1,
+      removed: 2,
+      freed: bytes_freed,
+      freed_per_day: bytes_freed,
+      disk_freed: disk_bytes_freed,
+      disk_freed_per_day: disk_bytes_freed,
+    },
+    series: {
+      scratches: [1, 0],
+      orphans: [1, 2],
+      bytes: [expect.any(Number), bytes_freed],
+      disk_bytes: [expect.any(Number), disk_bytes_freed],
+    },
   })
   expect(dataOf(await temp(world, 'stats', '--since', '0'))).toMatchObject({ history: null })
   expect(dataOf(await temp(world, 'stats', '--since', '99999999d'))).toMatchObject({
@@ -300,9 +349,9 @@ test('a terminal shows tables, sentences and sparklines', async () => {
   const path = plant(world, dead, { command: 'make', session_id: 'mine' })
   terminal.enter('clear; stint temp list')
   await terminal.shows(
-    /^KIND +SIZE +FILES +AGE +OWNER +SESSION +SWEEP +NAME\nscratch +\d+ B +2 .* make \(pid \d+, dead\) +mine +removes \(owner-dead\)/m,
+    /^KIND +SIZE +FILES +AGE +OWNER +SESSION +SWEEP +NAME\nscratch +[\d.]+ KiB +2 .* make \(pid \d+, dead\) +mine +removes \(owner-dead\)/m,
   )
-  await terminal.shows(/^1 in .*: \d+ B in 2 files; 0 live, 1 orphan$/m)
+  await terminal.shows(/^1 in .*: [\d.]+ KiB in 2 files; 0 live, 1 orphan$/m)
   terminal.enter('clear; stint temp check --wait 0')
   await terminal.shows(/^stint temp check: dead runs have left 1 entry.*\(ORPHANS_FOUND\)/m)
   await terminal.shows(/^\[3\] ready>$/m)

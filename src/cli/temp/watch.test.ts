@@ -34,7 +34,7 @@ test('watch prints and appends to the CSV one line per sample; it ends with 0, o
   const [header, ...rows] = readFileSync(csv, 'utf8').trimEnd().split('\n')
   expect(header).toMatch(/^Timestamp,Files,Directories,Total Size \(bytes\),/)
   expect(rows.length).toBeGreaterThanOrEqual(samples().length - 1)
-  for (const row of rows) expect(row).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z,[23],2,\d+,1,0,1,\d+$/)
+  for (const row of rows) expect(row).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z,[23],2,\d+,1,0,1,\d+,\d+$/)
   expect(statSync(csv).mode & 0o777).toBe(0o600)
   expect(readdirSync(join(world.tmp, 'home/stats')).some((name) => name.endsWith('.ndjson'))).toBe(true)
 
@@ -46,6 +46,12 @@ test('watch prints and appends to the CSV one line per sample; it ends with 0, o
   const grown = readFileSync(csv, 'utf8').trimEnd().split('\n')
   expect(grown).toHaveLength(rows.length + 2)
   expect(grown.filter((line) => line === header)).toHaveLength(1)
+
+  const older = (header ?? '').replace(',Disk (bytes)', '')
+  writeFileSync(csv, `${older}\n`)
+  expect(await world.stint(['temp', 'watch', '--max-runtime', '0', '--csv', csv])).toMatchObject({ code: 0 })
+  const [kept, row = ''] = readFileSync(csv, 'utf8').split('\n')
+  expect([kept, row.split(',').length]).toEqual([older, older.split(',').length])
 })
 
 test('watch ends when its output is closed', async () => {

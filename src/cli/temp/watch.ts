@@ -7,13 +7,13 @@ import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget 
 import { intervalOption, readInterval } from '../interval.ts'
 import { print } from '../terminal/print.ts'
 import { showWork } from '../terminal/progress.ts'
-import { plural } from '../text/format.ts'
+import { formatSpace, plural } from '../text/format.ts'
 import { CsvFile } from './csv.ts'
 
 export const tempWatchCommand = defineBareCommand({
   name: 'watch',
   summary:
-    'Prints one line per sample until it is stopped: files, directories, bytes, scratches, orphans, growth.',
+    'Prints one line per sample until it is stopped: files, directories, size, scratches, orphans, growth.',
   options: {
     ...intervalOption,
     'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
@@ -40,7 +40,10 @@ export const tempWatchCommand = defineBareCommand({
       const entries = await showWork('measuring', context, () => measureEntries(at))
       const total = sumEntries(entries)
       const growth = total.bytes - (before ?? total).bytes
-      const line = json ? visibleJson({ at, ...total, growth }) : renderLine(at, total, growth)
+      const disk_growth = total.disk_bytes - (before ?? total).disk_bytes
+      const line = json
+        ? visibleJson({ at, ...total, growth, disk_growth })
+        : renderLine(at, total, disk_growth)
       if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
       await recordSample('watch', { entries })
@@ -61,7 +64,7 @@ function renderLine(at: number, total: EntryTotals, growth: number): string {
     new Date(at).toISOString(),
     plural(total.files, 'file'),
     plural(total.directories, 'directory', 'directories'),
-    formatBytes(total.bytes),
+    formatSpace(total),
     plural(total.scratches, 'scratch', 'scratches'),
     `${total.live} live`,
     plural(total.orphans, 'orphan'),

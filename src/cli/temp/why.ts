@@ -1,10 +1,9 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { type TempEntry, type TracedPath, tracePath } from '../../sweep/index.ts'
-import { formatAge } from '../text/format.ts'
+import { formatAge, formatSpace, plural } from '../text/format.ts'
 import { renderOwner } from './render-entries.ts'
 
 export const tempWhyCommand = defineBareCommand({
@@ -90,7 +89,7 @@ function renderWhy({
   fate,
 }: WhyData): string {
   const facts: [string, string | null][] = [
-    ['belongs to', `${entry.kind} ${entry.path} (${formatBytes(entry.bytes)} in ${entry.files} files)`],
+    ['belongs to', `${entry.kind} ${entry.path} (${formatSpace(entry)} in ${plural(entry.files, 'file')})`],
     ['tracked as', tracked && tracked.path],
     ['run', entry.request_id],
     ['by', `${renderOwner(entry)}, ${formatAge(entry.age_ms)} ago`],

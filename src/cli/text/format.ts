@@ -1,11 +1,28 @@
 import { homedir } from 'node:os'
+import type { DiskSpace } from '../../base/fs/disk-space.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { OptionTable, OptionValues } from '../../command/option.ts'
 import { formatDuration } from '../../base/text/duration.ts'
+import { formatBytes } from '../../base/text/size.ts'
 
 /** `1 orphan`, `2 orphans`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
+
+/** Sizes that differ by less are not worth a second figure. */
+const leastDifference = 64 << 10
+
+/** The length of files beside what the disk lost to them, where the two are far apart; otherwise empty. */
+export function formatDataSize({ bytes, disk_bytes }: DiskSpace): string {
+  const [less, more] = bytes < disk_bytes ? [bytes, disk_bytes] : [disk_bytes, bytes]
+  return more - less >= leastDifference && more >= 1.25 * less ? formatBytes(bytes) : ''
+}
+
+/** `1.6 GiB`, what the disk lost; `1.6 GiB for 400 KiB of data` where the two are far apart. */
+export function formatSpace(space: DiskSpace): string {
+  const data = formatDataSize(space)
+  return `${formatBytes(space.disk_bytes)}${data === '' ? '' : ` for ${data} of data`}`
+}
 
 /** An age in its two largest units: `2d 3h`. */
 export function formatAge(ms: number): string {

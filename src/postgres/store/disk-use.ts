@@ -1,4 +1,4 @@
-import type { DiskUse } from '../../session/index.ts'
+import type { MeasuredSessions } from '../../session/index.ts'
 import type { Database } from '../database.ts'
 
 /** Bytes of a row besides its columns: its header, its keys and its entry in the index. */
@@ -17,10 +17,7 @@ const useSql = `SELECT id, removed_at IS NOT NULL AS removed,
   FROM stint.session AS owner WHERE store = $1`
 
 /** Measures every session on the server by kind, and those that are removed and not purged yet. */
-export async function measureRows(
-  database: Database,
-  store: string,
-): Promise<{ sessions: DiskUse[]; trashBytes: number }> {
+export async function measureRows(database: Database, store: string): Promise<MeasuredSessions> {
   // It reads the sizes of all rows, which may take minutes.
   const rows = await database.transaction((query) => query(useSql, store), { long: true })
   const measured = rows.map((row) => {

@@ -1,7 +1,7 @@
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import {
   createStore,
-  type DiskUse,
+  type MeasuredSessions,
   emptyState,
   type HeldSession,
   type Holder,
@@ -180,7 +180,7 @@ export class PostgresDriver implements StoreDriver {
     return found.id
   }
 
-  async diskUse(): Promise<{ sessions: DiskUse[]; trashBytes: number }> {
+  async diskUse(): Promise<MeasuredSessions> {
     return await measureRows(this.#database, postgresId)
   }
 

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import type { SessionStore } from '../store.ts'
 import { measureSession } from './disk-use.ts'
 import { exportSession } from './archive/export.ts'
@@ -214,5 +215,5 @@ test('a repair names what it cannot read, and a file or a link among the session
   writeFileSync(join(sessions, 'stray'), 'x')
   symlinkSync(world.tmp, join(sessions, 'linked'))
   for (const name of ['stray', 'linked'])
-    expect(measureSession(join(sessions, name), name, new Set()).bytes).toBe(0)
+    expect(measureSession(join(sessions, name), name, new SpaceCounter()).bytes).toBe(0)
 })

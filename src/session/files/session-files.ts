@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { listIfExists } from '../../base/fs/disk.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
+import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { type Exported, exportSession } from './archive/export.ts'
 import { type Imported, importSession } from './archive/import.ts'
-import { type DiskUse, measureSession } from './disk-use.ts'
+import { type MeasuredSessions, measureSession } from './disk-use.ts'
 import type { RepairPlan } from './repair/repair-plan.ts'
 import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
 import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
@@ -18,7 +19,7 @@ export interface SessionFiles {
   /** The paths of everything that was cut off, set aside or replaced by a repair. */
   quarantined(id: string): string[]
   /** Measures every session by kind of file, and the trash. */
-  diskUse(): { sessions: DiskUse[]; trashBytes: number }
+  diskUse(): MeasuredSessions
   /** Verifies a session and passes it to `write` as an archive, piece by piece. */
   export(id: string, write: (bytes: Uint8Array) => void): Promise<Exported>
   /** Creates a session from an archive; with its own id if that is free and no other is given. */
@@ -42,11 +43,12 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
       )
     },
     diskUse() {
-      const seen = new Set<string>()
+      const counter = new SpaceCounter()
       const uses = withHomeErrors(home.path, `read ${sessions}`, () =>
-        sessionIdsIn(disk, sessions).map((id) => measureSession(join(sessions, id), id, seen)),
+        sessionIdsIn(disk, sessions).map((id) => measureSession(join(sessions, id), id, counter)),
       )
-      return { sessions: uses, trashBytes: measureTree(trash) }
+      const { bytes: trashBytes, disk_bytes: trashDiskBytes } = measureTree(trash, counter)
+      return { sessions: uses, trashBytes, trashDiskBytes }
     },
     export: (id, write) => exportSession(home, id, write),
     import: (chunks, id) => importSession(home, chunks, id),

@@ -6,6 +6,7 @@ import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
@@ -114,7 +115,7 @@ export function sweepStagedSessions({
     const ageMs = Date.now() - stat.mtimeMs
     if (ageMs < olderThanMs || !isAbandoned(ageMs, pidExists(pid))) continue
     const removal = dryRun
-      ? { ...nothingRemoved(), bytes: measureTree(path) }
+      ? { ...nothingRemoved(), ...measureTree(path, new SpaceCounter('last')) }
       : removeTree(path, { inode: stat.ino, measure: true })
     swept.push({ path, removal })
   }

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { diskBytesOf } from '../../base/fs/disk-space.ts'
 import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
 import type { LogFiles } from '../log/log-files.ts'
@@ -23,7 +24,7 @@ export function readSummary(
     // As of the newest snapshot or close, without replaying the records after it.
     turns: Math.max(directory.snapshots.newest()?.turns ?? 0, closedTurns(manifest)),
     records: last?.seq ?? 0,
-    bytes: sizeOf(directory.paths),
+    ...spaceOf(directory.paths),
     holder: record?.holder,
   })
 }
@@ -38,17 +39,21 @@ function lastRecord(files: LogFiles, attested: number): LogRecord | undefined {
   return undefined
 }
 
-/** Bytes of all files, without the spool, and without the lock, which changes after its release, too. */
-function sizeOf({ root, spool }: SessionPaths): number {
+/** The space of all files, without the spool, and without the lock, which changes after its release, too. */
+function spaceOf({ root, spool }: SessionPaths): { bytes: number; diskBytes: number } {
   const skipped = new Set([spool, join(root, lockKey)])
-  const sizeIn = (directory: string): number => {
-    let bytes = 0
+  const space = { bytes: 0, diskBytes: diskBytesOf(lstatSync(root)) }
+  const add = (directory: string): void => {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name)
-      if (!entry.isDirectory()) bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
-      else if (!skipped.has(path)) bytes += sizeIn(path)
+      if (skipped.has(path)) continue
+      const stat = lstatSync(path, { throwIfNoEntry: false })
+      if (stat === undefined) continue
+      space.diskBytes += diskBytesOf(stat)
+      if (entry.isDirectory()) add(path)
+      else space.bytes += stat.size
     }
-    return bytes
   }
-  return sizeIn(root)
+  add(root)
+  return space
 }

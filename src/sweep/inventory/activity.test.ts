@@ -10,7 +10,7 @@ test('scratches created and removed follow from the counts of consecutive sample
     sample(0, { scratches: 3 }),
     sample(day, { scratches: 4, created: 2 }),
     // The sweep removed three scratches that no sample had seen.
-    sample(2 * day, { scratches: 4, swept: 3, freed: 600 }),
+    sample(2 * day, { scratches: 4, swept: 3, freed: 600, disk_freed: 6000 }),
   ]
   expect(summarizeActivity(samples)).toEqual({
     samples: 3,
@@ -19,9 +19,11 @@ test('scratches created and removed follow from the counts of consecutive sample
     created: 5,
     removed: 4,
     freed: 600,
+    disk_freed: 6000,
     created_per_day: 2.5,
     removed_per_day: 2,
     freed_per_day: 300,
+    disk_freed_per_day: 3000,
   })
 })
 

@@ -11,11 +11,13 @@ export interface Activity {
   /** Scratches created and removed: lower bounds, because some live only between two samples. */
   created: number
   removed: number
-  /** Bytes freed by sweeps. */
+  /** The length of the files that sweeps removed, and what the disk got back; in bytes. */
   freed: number
+  disk_freed: number
   created_per_day: number
   removed_per_day: number
   freed_per_day: number
+  disk_freed_per_day: number
 }
 
 /** Sums up a stretch of the history; undefined without samples. */
@@ -37,7 +39,9 @@ export function summarizeActivity(samples: readonly Sample[]): Activity | undefi
     removed += gone
     created += sample.scratches - before.scratches + gone
   }
-  const freed = samples.reduce((sum, sample) => sum + sample.freed, 0)
+  const sum = (field: 'freed' | 'disk_freed'): number =>
+    samples.reduce((total, sample) => total + sample[field], 0)
+  const [freed, diskFreed] = [sum('freed'), sum('disk_freed')]
   // A rate extrapolated from minutes would be a guess, so a stretch shorter than a day counts as a day.
   const days = Math.max(1, (last.at - first.at) / dayMs)
   const perDay = (count: number): number => Math.round((10 * count) / days) / 10
@@ -48,13 +52,15 @@ export function summarizeActivity(samples: readonly Sample[]): Activity | undefi
     created,
     removed,
     freed,
+    disk_freed: diskFreed,
     created_per_day: perDay(created),
     removed_per_day: perDay(removed),
     freed_per_day: Math.round(freed / days),
+    disk_freed_per_day: Math.round(diskFreed / days),
   }
 }
 
-type SeriesField = 'bytes_found' | 'files' | 'scratches' | 'orphans_found'
+type SeriesField = 'bytes_found' | 'disk_bytes_found' | 'files' | 'scratches' | 'orphans_found'
 
 /** The peaks of a field in at most `points` equal steps. A step without a sample repeats the one before. */
 export function peaksOverTime(samples: readonly Sample[], field: SeriesField, points: number): number[] {

@@ -43,7 +43,7 @@ export interface MeasuredEntry extends TempEntry, TreeSize {
 }
 
 const comparisons = {
-  size: (a: MeasuredEntry, b: MeasuredEntry) => b.bytes - a.bytes,
+  size: (a: MeasuredEntry, b: MeasuredEntry) => b.disk_bytes - a.disk_bytes || b.bytes - a.bytes,
   age: (a: MeasuredEntry, b: MeasuredEntry) => a.created_at - b.created_at,
   name: () => 0,
 }
@@ -55,22 +55,18 @@ export const sortEntries = (entries: readonly MeasuredEntry[], order: EntryOrder
   [...entries].sort((a, b) => comparisons[order](a, b) || (a.path < b.path ? -1 : 1))
 
 /** Entries in numbers. */
-export interface EntryTotals {
+export interface EntryTotals extends TreeSize {
   entries: number
   scratches: number
   /** Scratches whose owner is alive. */
   live: number
   /** Entries that a sweep would remove. */
   orphans: number
-  files: number
-  directories: number
-  bytes: number
 }
 
 export function sumEntries(entries: readonly MeasuredEntry[]): EntryTotals {
   const scratches = entries.filter(({ kind }) => kind === 'scratch')
-  const sum = (field: 'files' | 'directories' | 'bytes'): number =>
-    entries.reduce((total, entry) => total + entry[field], 0)
+  const sum = (field: keyof TreeSize): number => entries.reduce((total, entry) => total + entry[field], 0)
   return {
     entries: entries.length,
     scratches: scratches.length,
@@ -79,5 +75,6 @@ export function sumEntries(entries: readonly MeasuredEntry[]): EntryTotals {
     files: sum('files'),
     directories: sum('directories'),
     bytes: sum('bytes'),
+    disk_bytes: sum('disk_bytes'),
   }
 }

@@ -103,8 +103,17 @@ test('removed sessions count as freed bytes, not as orphans of the root', async 
 })
 
 test('a line of an older version, without the counts before the sweep, is still read', () => {
-  const { orphans_found: _, bytes_found: __, ...old } = { ...sample(7), orphans: 2, bytes: 5 }
-  expect(parseSample(JSON.stringify(old))).toEqual({ ...old, orphans_found: 2, bytes_found: 5 })
+  const now = { ...sample(7), orphans: 2, bytes: 5, freed: 4 }
+  const { disk_bytes: _, disk_freed: __, disk_bytes_found: ___, ...withoutBlocks } = now
+  expect(parseSample(JSON.stringify({ ...withoutBlocks, bytes_found: 9 }))).toEqual({
+    ...now,
+    bytes_found: 9,
+    disk_bytes: 5,
+    disk_freed: 4,
+    disk_bytes_found: 9,
+  })
+  const { orphans_found: ____, bytes_found: _____, ...old } = withoutBlocks
+  expect(parseSample(JSON.stringify(old))).toMatchObject({ orphans_found: 2, bytes_found: 5, disk_bytes: 5 })
 })
 
 test('a home that is full, read-only, a file or a link never fails a sweep', async () => {

@@ -68,7 +68,7 @@ function listMonths(directory: string): string[] {
 export interface History {
   activity: Activity | undefined
   /** Peaks over time, in steps of equal length. */
-  series: Record<'bytes' | 'files' | 'scratches' | 'orphans', number[]>
+  series: Record<'disk_bytes' | 'bytes' | 'files' | 'scratches' | 'orphans', number[]>
 }
 
 /** Reads the history between two times (milliseconds since the epoch), in at most `points` steps. */
@@ -77,6 +77,7 @@ export function readHistory(since: number, now: number, points: number): History
   return {
     activity: summarizeActivity(samples),
     series: {
+      disk_bytes: peaksOverTime(samples, 'disk_bytes_found', points),
       bytes: peaksOverTime(samples, 'bytes_found', points),
       files: peaksOverTime(samples, 'files', points),
       scratches: peaksOverTime(samples, 'scratches', points),
@@ -111,14 +112,16 @@ export async function recordSample(
 }
 
 /** Adds the sample of a sweep: what it removed, and what is left. */
-export async function recordSweep({ removed, bytesFreed }: SweepReport): Promise<void> {
+export async function recordSweep(report: SweepReport): Promise<void> {
+  const { removed, bytesFreed: freed, diskBytesFreed: disk_freed } = report
   const swept = removed.filter(({ reason }) => !notScratches.has(reason)).length
   const sessions = removed.filter(({ reason }) => sessionReasons.has(reason))
   const taken = {
     orphans: removed.length - sessions.length,
-    bytes: bytesFreed - sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+    bytes: freed - sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+    disk_bytes: disk_freed - sessions.reduce((sum, { disk_bytes }) => sum + disk_bytes, 0),
   }
-  await recordSample('sweep', { done: { swept, freed: bytesFreed, taken } })
+  await recordSample('sweep', { done: { swept, freed, disk_freed, taken } })
 }
 
 const sessionReasons: ReadonlySet<string> = new Set(['removed-session', 'unfinished-session'])

@@ -1,4 +1,5 @@
 import { codedError } from '../../base/errors/stint-error.ts'
+import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { systemClock } from '../../base/process/clock.ts'
@@ -19,9 +20,10 @@ export async function measureEntries(
   const root = findRoot()
   if (root === undefined) return []
   const entries: MeasuredEntry[] = []
+  const counter = new SpaceCounter()
   try {
     for (const entry of await runInTurns(listEntries(root, now)))
-      entries.push(await measureEntry(entry, () => systemClock.mono() > end))
+      entries.push(await measureEntry(entry, () => systemClock.mono() > end, counter))
   } catch (error) {
     throw codedError(error, `look at ${root.path}`)
   }
@@ -29,14 +31,19 @@ export async function measureEntries(
 }
 
 /** Adds what a sweep would free: for a record of tracked paths, the size of these paths. */
-export async function measureEntry(entry: TempEntry, isLate = (): boolean => false): Promise<MeasuredEntry> {
-  const size: TreeSize = { files: 0, directories: 0, bytes: 0 }
+export async function measureEntry(
+  entry: TempEntry,
+  isLate = (): boolean => false,
+  counter: SpaceCounter = new SpaceCounter(),
+): Promise<MeasuredEntry> {
+  const size: TreeSize = { files: 0, directories: 0, bytes: 0, disk_bytes: 0 }
   for (const path of entry.kind === 'tracked' ? sweepablePaths(entry.tracks) : [entry.path]) {
     if (isLate()) break
-    const { files, directories, bytes } = await runInTurns(measureSteps(path, { enough: isLate }))
-    size.files += files
-    size.directories += directories
-    size.bytes += bytes
+    const measured = await runInTurns(measureSteps(path, { enough: isLate, counter }))
+    size.files += measured.files
+    size.directories += measured.directories
+    size.bytes += measured.bytes
+    size.disk_bytes += measured.disk_bytes
   }
   return { ...entry, ...size, ...(isLate() && { partial: true }) }
 }

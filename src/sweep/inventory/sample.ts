@@ -1,3 +1,4 @@
+import type { DiskSpace } from '../../base/fs/disk-space.ts'
 import { isCount, parseObject } from '../../base/text/fields.ts'
 import { type EntryTotals, type MeasuredEntry, sumEntries } from './entry.ts'
 
@@ -11,11 +12,13 @@ export interface Sample extends Omit<EntryTotals, 'entries'> {
   created: number
   /** Scratches that this sweep removed. */
   swept: number
-  /** Bytes that this sweep freed. */
+  /** What this sweep freed: the length of the files, and what the disk got back; in bytes. */
   freed: number
+  disk_freed: number
   /** Orphans and bytes before this sweep: those counted now, plus those it removed. */
   orphans_found: number
   bytes_found: number
+  disk_bytes_found: number
 }
 
 export type Sampler = 'sweep' | 'watch'
@@ -24,17 +27,24 @@ export type Sampler = 'sweep' | 'watch'
 export interface Swept {
   /** Scratches removed. */
   swept: number
-  /** Bytes freed. */
+  /** The length of the removed files, in bytes. */
   freed: number
-  /** The part of it that was in the root, where samples are taken: entries of any kind, and bytes. */
-  taken: { orphans: number; bytes: number }
+  /** What the disk got back, in bytes. */
+  disk_freed: number
+  /** The part of it that was in the root, where samples are taken: entries of any kind, and their space. */
+  taken: { orphans: number } & DiskSpace
 }
 
-export const nothingSwept: Swept = { swept: 0, freed: 0, taken: { orphans: 0, bytes: 0 } }
+export const nothingSwept: Swept = {
+  swept: 0,
+  freed: 0,
+  disk_freed: 0,
+  taken: { orphans: 0, bytes: 0, disk_bytes: 0 },
+}
 
 export function makeSample(
   entries: readonly MeasuredEntry[],
-  { at, by, before, swept, freed, taken }: { at: number; by: Sampler; before: Sample | undefined } & Swept,
+  { at, by, before, taken, ...swept }: { at: number; by: Sampler; before: Sample | undefined } & Swept,
 ): Sample {
   const { entries: _, ...totals } = sumEntries(entries)
   const isNew = ({ kind, created_at }: MeasuredEntry): boolean =>
@@ -46,21 +56,29 @@ export function makeSample(
     by,
     ...totals,
     created,
-    swept,
-    freed,
+    ...swept,
     orphans_found: totals.orphans + taken.orphans,
     bytes_found: totals.bytes + taken.bytes,
+    disk_bytes_found: totals.disk_bytes + taken.disk_bytes,
   }
 }
 
-const counts =
-  'at scratches live orphans files directories bytes created swept freed orphans_found bytes_found'.split(' ')
+const counts = (
+  'at scratches live orphans files directories bytes created swept freed orphans_found bytes_found ' +
+  'disk_bytes disk_freed disk_bytes_found'
+).split(' ')
 
 /** Parses a line of the history; undefined if it is torn, damaged, or of another version. */
 export function parseSample(line: string): Sample | undefined {
   const read = parseObject(line)
-  // Lines of older versions have only the counts after the sweep.
-  const value: typeof read = read && { orphans_found: read.orphans, bytes_found: read.bytes, ...read }
+  // Lines of older versions have only the counts after the sweep, or no blocks.
+  const counted: typeof read = read && { orphans_found: read.orphans, bytes_found: read.bytes, ...read }
+  const value: typeof read = counted && {
+    disk_bytes: counted.bytes,
+    disk_freed: counted.freed,
+    disk_bytes_found: counted.bytes_found,
+    ...counted,
+  }
   if (value?.schema_version !== 1 || (value.by !== 'sweep' && value.by !== 'watch')) return undefined
   return counts.every((field) => isCount(value[field])) ? (value as unknown as Sample) : undefined
 }
