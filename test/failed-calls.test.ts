@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(async () => await world[Symbol.asyncDispose]())
 
 test.each<[title: string, extent: SearchExtent]>([
-  ['lock acquire', {}],
-  ['run', { every: 2 }],
-  ['sessions append', { every: 2 }],
+  ['lock acquire', { every: 2 }],
+  ['run', { every: 6 }],
+  ['sessions append', { every: 4 }],
   ['sessions export', { calls: /mine.tar$/ }],
   ['temp check', { calls: /\.owner$/ }],
   ['doctor', { calls: /^close .*trial.file$/ }],

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
+import { readIfThere } from '../../../test/support/read-if-there.ts'
 import { type Finished, projectRoot, until } from '../../../test/support/world.ts'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
 
@@ -113,13 +114,16 @@ class Repositories extends HookUser {
   /** Everything that a command could change: files, index, refs of both repositories, configuration. */
   state(repository: string): Record<string, string> {
     const files = readdirSync(repository).filter((name) => name !== '.git')
-    const refs = 'cat .git/HEAD; git for-each-ref; git stash list; git -C ../origin.git for-each-ref'
+    const [index, ...refs] = this.sh(
+      `git ls-files -s; echo '#'; cat .git/HEAD; git for-each-ref; git -C ../origin.git for-each-ref`,
+      repository,
+    ).split('#')
     return {
       ...Object.fromEntries(
         files.map((name) => [`\`${name}\``, readFileSync(join(repository, name), 'utf8')]),
       ),
-      'the index': this.sh('git ls-files -s', repository),
-      refs: this.sh(refs, repository),
+      'the index': index ?? '',
+      refs: [...refs, readIfThere(join(repository, '.git/logs/refs/stash'))].join('#'),
       configuration: readFileSync(join(repository, '.git/config'), 'utf8'),
     }
   }
@@ -154,9 +158,10 @@ test(
     await world.change('install', 'git')
     const [shim] = await world.change('install', 'git', '--shim')
     const shimmed = `${dirname(shim?.path ?? '')}:${world.env.PATH}`
+    let unprepared: Record<string, string> | undefined
     const rows = Object.entries(commands).map(async ([command, prepare], index) => {
       const behindShim = world.copy(index, prepare)
-      const before = world.state(behindShim)
+      const before = prepare === '' ? (unprepared ??= world.state(behindShim)) : world.state(behindShim)
       const atShim = await world.run(command, behindShim, shimmed)
       const withShim = outcome(atShim, differences(before, world.state(behindShim)))
       const passes = withShim === 'not seen'
