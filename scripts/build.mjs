@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { apart, bundle, lazyOs, licensesOf, loadApart, root } from './bundles.mjs'
+import { apart, bundle, bundlePage, lazyOs, licensesOf, loadApart, root } from './bundles.mjs'
 import { removeAbandoned, swapIn } from './swap-in.mjs'
 
 // Built beside dist and swapped in as a whole. The pid in the name keeps concurrent builds apart.
@@ -21,6 +21,7 @@ await bundleCli()
 await bundleHook()
 await makeClaudePlugin()
 await bundleForTestRunners()
+await buildPage()
 swapIn(next, join(root, 'dist'))
 
 function compileModules() {
@@ -133,4 +134,13 @@ async function bundleForTestRunners() {
     const importing = types.replaceAll(/^(import type .*);$/gm, `$1 with { 'resolution-mode': 'import' };`)
     writeFileSync(join(runners, `${name}.d.cts`), importing)
   }
+}
+
+/** Builds the page of `stint ui`. It carries the licenses of its packages, as a copy of it may be served. */
+async function buildPage() {
+  const page = join(next, 'ui/page')
+  const { metafile } = await bundlePage(page)
+  writeFileSync(join(page, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+  for (const file of ['index.html', 'icon.svg'])
+    copyFileSync(join(root, 'src/ui/page', file), join(page, file))
 }

@@ -86,6 +86,24 @@ export const bundle = (options) =>
     ...options,
   })
 
+/** Bundles the page of `stint ui`: one script and one stylesheet. */
+export const bundlePage = (outdir) =>
+  build({
+    absWorkingDir: root,
+    outdir,
+    entryPoints: { page: 'src/ui/page/main.tsx', style: 'src/ui/page/style.css' },
+    bundle: true,
+    platform: 'browser',
+    target: 'es2022',
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    metafile: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
+
 /** The licenses of the packages that these files belong to. */
 export function licensesOf(inputs) {
   const names = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])

@@ -97,7 +97,7 @@ test('a test of a source file lies beside it, and its name begins with that of t
     const names = words.map((_, index) => words.slice(0, index + 1).join('-'))
     return names.some(
       (name) =>
-        ['.ts', '.mjs', '.sh'].some((extension) =>
+        ['.ts', '.tsx', '.mjs', '.sh'].some((extension) =>
           existsSync(join(projectRoot, folder, `${name}${extension}`)),
         ) ||
         (name === basename(folder) && existsSync(join(projectRoot, folder, 'index.ts'))),
@@ -108,15 +108,17 @@ test('a test of a source file lies beside it, and its name begins with that of t
 })
 
 test('no comment line is wider than 110 columns', () => {
-  const wide = filesIn(['src', 'test', 'bench', 'scripts'], ['.ts', '.mjs', '.js', '.c', '.sh']).flatMap(
-    (file) =>
-      readFileSync(join(projectRoot, file), 'utf8')
-        .split('\n')
-        .flatMap((line, index) =>
-          line.length > 110 && /^\s*(?:\/\/|\/?\*)|^[^'"`]*\s\/\/ /.test(line)
-            ? [`${file}:${index + 1} has ${line.length} columns`]
-            : [],
-        ),
+  const wide = filesIn(
+    ['src', 'test', 'bench', 'scripts'],
+    ['.ts', '.tsx', '.mjs', '.js', '.c', '.sh'],
+  ).flatMap((file) =>
+    readFileSync(join(projectRoot, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        line.length > 110 && /^\s*(?:\/\/|\/?\*)|^[^'"`]*\s\/\/ /.test(line)
+          ? [`${file}:${index + 1} has ${line.length} columns`]
+          : [],
+      ),
   )
   expect(wide).toEqual([])
 })

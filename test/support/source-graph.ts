@@ -25,7 +25,7 @@ export const filesIn = (folders: readonly string[], extensions: readonly string[
 
 /** The production files of `src/`, relative to it. */
 export const sourceFiles = (): string[] =>
-  filesIn(['src'], ['.ts'])
+  filesIn(['src'], ['.ts', '.tsx'])
     .filter((name) => !name.endsWith('.test.ts'))
     .map((name) => relative('src', name))
     .sort()

@@ -1,0 +1,103 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { ActionBodies } from '../protocol.ts'
+import { postJson } from './api.ts'
+import { shown } from './format.ts'
+import { ErrorBox } from './parts.tsx'
+
+/** An action that a person is asked about before it happens. */
+export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
+  name: Name
+  title: string
+  /** What will happen, in a sentence. */
+  effect: string
+  /** The word on the button. */
+  verb: string
+  /** A line that the person can or must add, such as the reason. */
+  line?: { label: string; required: boolean }
+  isDangerous?: boolean
+  body: (line: string) => ActionBodies[Name]
+  /** Called after the server has done it. */
+  done?: () => void
+}
+
+const asked = signal<Asked | undefined>(undefined)
+
+/** Whether the server refuses actions: then no button offers one. */
+export const readOnly = signal(false)
+
+export const ask = <Name extends keyof ActionBodies>(action: Asked<Name>): void => {
+  asked.value = action as unknown as Asked
+}
+
+/** Asks for a confirmation; without one, nothing happens. A refusal is shown in the dialog. */
+export function ActionDialog() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const line = useSignal('')
+  const error = useSignal<unknown>(undefined)
+  const isBusy = useSignal(false)
+  const action = asked.value
+  useEffect(() => {
+    if (action === undefined) return
+    line.value = ''
+    error.value = undefined
+    dialog.current?.showModal()
+  }, [action])
+
+  const perform = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (action === undefined || isBusy.peek()) return
+    isBusy.value = true
+    try {
+      await postJson(`/api/actions/${action.name}`, action.body(line.peek().trim()))
+      dialog.current?.close()
+      action.done?.()
+    } catch (failure) {
+      error.value = failure
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  return (
+    <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (asked.value = undefined)}>
+      {action !== undefined && (
+        <form onSubmit={(event) => void perform(event)}>
+          <div>
+            <h2 id="action-title">{action.title}</h2>
+            <p class="wrap">{shown(action.effect, 1000)}</p>
+          </div>
+          {action.line !== undefined && (
+            <label>
+              {action.line.label}
+              <textarea
+                required={action.line.required}
+                value={line.value}
+                onInput={(event) => (line.value = event.currentTarget.value)}
+              />
+            </label>
+          )}
+          {error.value !== undefined && <ErrorBox error={error.value} />}
+          <div class="buttons">
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Cancel
+            </button>
+            <button class={action.isDangerous ? 'main danger' : 'main'} disabled={isBusy.value}>
+              {action.verb}
+            </button>
+          </div>
+        </form>
+      )}
+    </dialog>
+  )
+}
+
+/** A button that asks before it acts; absent where the server only shows. */
+export function ActionButton<Name extends keyof ActionBodies>({ action }: { action: Asked<Name> }) {
+  if (readOnly.value) return null
+  return (
+    <button type="button" class={action.isDangerous ? 'danger' : undefined} onClick={() => ask(action)}>
+      {action.verb}
+    </button>
+  )
+}

@@ -1,0 +1,106 @@
+import { signal } from '@preact/signals'
+
+/** An answer of the server that is no data: the code and message of the command's error, and what to do. */
+export class ApiError extends Error {
+  readonly code: string
+  readonly hint: string | undefined
+
+  constructor(code: string, message: string, hint?: string) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
+
+const storageKey = 'stint-secret'
+
+/** The secret of this run of the server; undefined in a tab that was opened without a token. */
+export const secret = signal<string | undefined>(undefined)
+
+/**
+ * Exchanges the one-time token in the address for the secret, and takes the token out of the address. The
+ * secret stays in this tab, also when the page is loaded again.
+ */
+export async function signIn(): Promise<void> {
+  const token = /^#token=([\w-]+)/.exec(location.hash)?.[1]
+  if (token === undefined) {
+    secret.value = sessionStorage.getItem(storageKey) ?? undefined
+    return
+  }
+  history.replaceState(null, '', '#/now')
+  const response = await fetch('/api/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+  if (!response.ok) return forget()
+  const answer = (await response.json()) as { secret: string }
+  sessionStorage.setItem(storageKey, answer.secret)
+  secret.value = answer.secret
+}
+
+/** Without a secret, the page shows the command that opens a new one. */
+function forget(): void {
+  sessionStorage.removeItem(storageKey)
+  secret.value = undefined
+}
+
+async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { ...init.headers, authorization: `Bearer ${secret.peek()}` }
+  const response = await fetch(path, { ...init, headers, cache: 'no-store' })
+  if (response.ok) return response
+  // The server was started again, so the secret of the last run opens nothing.
+  if (response.status === 401) forget()
+  const answer = await response.json().catch(() => undefined)
+  const error = (answer as { error?: { code: string; message: string; hint?: string } } | undefined)?.error
+  throw new ApiError(
+    error?.code ?? String(response.status),
+    error?.message ?? response.statusText,
+    error?.hint,
+  )
+}
+
+/** An address of the server; parameters that are undefined or empty are left out. */
+export function addressOf(
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return search === '' ? path : `${path}?${search}`
+}
+
+export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await request(path, signal === undefined ? {} : { signal })
+  return (await response.json()) as T
+}
+
+export async function postJson<T>(path: string, body: unknown): Promise<T> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await request(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return (await response.json()) as T
+}
+
+/** The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. */
+export async function* streamLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+  const response = await request(path, { signal })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield JSON.parse(line) as T
+  }
+}
+
+/** Saves an answer as a file: a plain link could not send the secret. */
+export async function download(path: string, name: string): Promise<void> {
+  const response = await request(path)
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await response.blob())
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
+}

@@ -1,0 +1,35 @@
+import { signal } from '@preact/signals'
+import { clockTime, shortAge } from './format.ts'
+
+/** The time now, in milliseconds since the epoch, to the second. */
+export const clock = signal(Date.now())
+
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** Ticks once a second, while this tab is visible. */
+export function startClock(): void {
+  const tick = (): void => void (clock.value = Date.now())
+  const restart = (): void => {
+    clearInterval(timer)
+    if (document.hidden) return
+    tick()
+    timer = setInterval(tick, 1000)
+  }
+  document.addEventListener('visibilitychange', restart)
+  restart()
+}
+
+/** How long ago something was, kept current. The exact time is in its title. */
+export function Ago({ at }: { at: number | null }) {
+  if (at === null) return <span class="ago dim">–</span>
+  return (
+    <time class="ago" dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString('en-GB')}>
+      {shortAge(clock.value - at)}
+    </time>
+  )
+}
+
+/** A time of day; on another day with its date. */
+export function At({ at }: { at: number }) {
+  return <time dateTime={new Date(at).toISOString()}>{clockTime(at, clock.value)}</time>
+}

@@ -1,0 +1,50 @@
+import { visibleLines, visibleText } from '../../base/text/escape.ts'
+
+export { formatBytes } from '../../base/text/size.ts'
+
+/** Text of others in one line: what would be hidden or reverse its surroundings is shown as an escape. */
+export const shown = (text: string, maxLength = 300): string => visibleText(text, maxLength)
+
+/** Text of others that may have lines. */
+export const shownLines = (text: string, maxLength = 20_000): string =>
+  visibleLines(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
+
+const units = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'm' },
+  { ms: 1000, name: 's' },
+]
+
+/** A duration in its two largest units: `3h 12m`, `45s`; below a second in milliseconds. */
+export function shortDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`
+  const first = units.findIndex((unit) => ms >= unit.ms)
+  const [large, small] = [units[first], units[first + 1]]
+  if (large === undefined) return '0s'
+  const rest = small === undefined ? 0 : Math.floor((ms % large.ms) / small.ms)
+  const head = `${Math.floor(ms / large.ms)}${large.name}`
+  return small === undefined || rest === 0 ? head : `${head} ${rest}${small.name}`
+}
+
+/** An age in its largest unit, so that the text rarely changes its width: `now`, `12s`, `5m`, `3h`, `2d`. */
+export function shortAge(ms: number): string {
+  const unit = units.find((each) => ms >= each.ms)
+  return unit === undefined ? 'now' : `${Math.floor(ms / unit.ms)}${unit.name}`
+}
+
+/** A time of today as `14:03:07`, another day with its date. */
+export function clockTime(at: number, now: number): string {
+  const time = new Date(at).toLocaleTimeString('en-GB')
+  return new Date(at).toDateString() === new Date(now).toDateString() ? time : `${dayOf(at)} ${time}`
+}
+
+const dayOf = (at: number): string =>
+  new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+
+/** The middle of a long id or path is left out. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const tail = Math.floor((maxLength - 1) / 2)
+  return `${text.slice(0, maxLength - 1 - tail)}…${text.slice(text.length - tail)}`
+}

@@ -1,0 +1,191 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { EventPage, SessionView } from '../protocol.ts'
+import { ActionButton } from './actions.tsx'
+import { addressOf } from './api.ts'
+import { Ago } from './clock.tsx'
+import { EventWindow, type TimelineEvent } from './event-window.ts'
+import { formatBytes, shown, shownLines } from './format.ts'
+import { follow } from './live.ts'
+import { Choices, Copy, Empty, Place, ErrorBox } from './parts.tsx'
+import { choose, goTo, linkTo, route } from './route.ts'
+import { ActList, Unsettled } from './session-acts.tsx'
+import { Forks, Recoveries, Slots, Verify } from './session-side.tsx'
+import { closeAction } from './session-tile.tsx'
+import { StateMark } from './state-mark.tsx'
+import { Timeline } from './timeline.tsx'
+import { useJson } from './use-json.ts'
+
+/** One session: its timeline, its acts, and what to do with it. It follows the session live. */
+export function SessionDetail({ id }: { id: string }) {
+  const path = `/api/sessions/${encodeURIComponent(id)}`
+  const events = useMemo(() => new EventWindow(id), [id])
+  const { state, reload } = useJson<SessionView>(path)
+  useEffect(() => {
+    // A stream is opened after the end is known, so that it brings only what comes later.
+    let stop = (): void => undefined
+    let isClosed = false
+    void events.open().then(() => {
+      if (isClosed) return
+      stop = follow<EventPage['events'][number]>(
+        () => addressOf(`${path}/follow`, { from: events.last.peek() + 1 }),
+        (event) => events.add(event),
+      )
+    })
+    return () => {
+      isClosed = true
+      stop()
+      events.close()
+    }
+  }, [events])
+
+  const { data, error } = state.value
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  return (
+    <>
+      <Head view={data} onChange={reload} />
+      <Unsettled unsettled={data.unsettled} />
+      <div class="with-side">
+        <Middle id={id} events={events} />
+        <div>
+          <Facts view={data} />
+          <Verify path={path} />
+          <Forks path={path} id={id} />
+          <Slots slots={data.slots} />
+          <Recoveries recoveries={data.recoveries} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
+  const { session_id, state, title, commands, holder, epoch } = view
+  return (
+    <div class="head">
+      <h1>{shown(title ?? session_id)}</h1>
+      <StateMark state={state} />
+      <div class="tools">
+        <Copy label="Copy resume" text={commands.resume} />
+        <Copy label="Copy fork" text={commands.fork} />
+        <Copy label="Copy export" text={commands.export} />
+        {state === 'crashed' && <ActionButton action={closeAction(session_id, onChange)} />}
+        {holder !== null && epoch !== null && (
+          <ActionButton
+            action={{
+              name: 'unlock',
+              title: 'Unlock this session?',
+              effect: `Process ${holder.pid} loses its hold on ${session_id}: it writes nothing more. Another process can resume it.`,
+              verb: 'Unlock',
+              isDangerous: true,
+              body: () => ({ session_id, epoch }),
+              done: onChange,
+            }}
+          />
+        )}
+        {holder === null && (
+          <ActionButton
+            action={{
+              name: 'trash',
+              title: 'Move this session to the trash?',
+              effect: `${session_id} leaves the list. It stays in the trash until that is emptied: stint sessions restore brings it back.`,
+              verb: 'Move to trash',
+              isDangerous: true,
+              body: () => ({ session_id }),
+              done: () => goTo(linkTo('sessions')),
+            }}
+          />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Middle({ id, events }: { id: string; events: EventWindow }) {
+  const { query } = route.value
+  const chosen = useSignal<TimelineEvent | undefined>(undefined)
+  const view = query.view === 'acts' ? 'acts' : 'events'
+  const at = query.at === undefined ? undefined : Number(query.at)
+  const onChoose = (event: TimelineEvent): void => {
+    chosen.value = event
+    choose({ at: String(event.seq) })
+  }
+  return (
+    <div>
+      <div class="head">
+        <Choices
+          label="What to show"
+          current={view}
+          options={[
+            { value: 'events', text: `Timeline ${events.rows}`, link: linkTo('sessions', id) },
+            { value: 'acts', text: 'Acts', link: linkTo('sessions', id, { view: 'acts' }) },
+          ]}
+        />
+      </div>
+      {events.error.value !== undefined && <ErrorBox error={events.error.value} />}
+      {view === 'acts' ? (
+        <ActList id={id} />
+      ) : events.rows === 0 ? (
+        <Empty title="Nothing was recorded yet.">Events appear here as they are written.</Empty>
+      ) : (
+        <Timeline window={events} at={at} onChoose={onChoose} />
+      )}
+      {chosen.value !== undefined && view === 'events' && <EventDetail event={chosen.value} />}
+    </div>
+  )
+}
+
+function EventDetail({ event }: { event: TimelineEvent }) {
+  const text = typeof event.data === 'string' ? event.data : (JSON.stringify(event.data, null, 2) ?? '')
+  return (
+    <section>
+      <h2>
+        Record {event.seq}: {shown(event.type)}
+        {event.masked === true && ', secrets were replaced'}
+        <span class="right">
+          <Copy text={text} />
+        </span>
+      </h2>
+      <pre class="panel detail" tabIndex={0}>
+        {shownLines(text)}
+      </pre>
+    </section>
+  )
+}
+
+function Facts({ view }: { view: SessionView }) {
+  return (
+    <section>
+      <h2>Session</h2>
+      <dl class="panel facts">
+        <dt>Id</dt>
+        <dd class="mono wrap">{view.session_id}</dd>
+        <dt>Program</dt>
+        <dd class="wrap">{shown(view.tool ?? '–')}</dd>
+        <dt>Workspace</dt>
+        <dd class="wrap">{view.workspace === null ? '–' : <Place name={view.workspace} />}</dd>
+        <dt>Begun</dt>
+        <dd>
+          <Ago at={view.created_at} />
+        </dd>
+        <dt>Last record</dt>
+        <dd>
+          <Ago at={view.last_at} />
+        </dd>
+        <dt>Size</dt>
+        <dd>
+          {view.turns} turns, {view.records} records, {formatBytes(view.bytes)}
+        </dd>
+        <dt>Held by</dt>
+        <dd>{view.holder === null ? 'no process' : `process ${view.holder.pid}, ${view.holder.liveness}`}</dd>
+        {view.spooled > 0 && (
+          <>
+            <dt>Left by visitors</dt>
+            <dd>{view.spooled} entries the holder has not taken in yet</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}

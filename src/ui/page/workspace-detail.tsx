@@ -1,0 +1,191 @@
+import { useComputed } from '@preact/signals'
+import type { ClaimRow, NoteRow, WaiterRow, WorkspaceView } from '../protocol.ts'
+import { ActionButton } from './actions.tsx'
+import { activitySentence, partyName, pathsText } from './activity-sentence.ts'
+import { addressOf } from './api.ts'
+import { Ago, At, clock } from './clock.tsx'
+import { shown, shownLines } from './format.ts'
+import { LaneChart } from './lane-chart.tsx'
+import { stretches } from './lane-scale.ts'
+import { Choices, Empty, ErrorBox } from './parts.tsx'
+import { linkTo, route } from './route.ts'
+import { breakAction, noteAction } from './session-tile.tsx'
+import { StateMark } from './state-mark.tsx'
+import { useJson } from './use-json.ts'
+import { claimsVersion } from './workspaces-page.tsx'
+
+/** One workspace over time: who held it, waited, was refused, and took over. */
+export function WorkspaceDetail({ id }: { id: string }) {
+  const span = route.value.query.span ?? '1h'
+  const ms = span in stretches ? stretches[span as keyof typeof stretches] : stretches['1h']
+  // The right edge moves once in ten seconds, and at once when a claim changes.
+  const to = useComputed(() => Math.ceil(clock.value / 10_000) * 10_000).value
+  const address = addressOf('/api/workspace', { key: id, from: to - ms })
+  const { state, reload } = useJson<WorkspaceView>(address, claimsVersion(id))
+  const { data, error } = state.value
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  return (
+    <>
+      <div class="head">
+        <h1>{shown(data.name)}</h1>
+        <div class="tools">
+          <Choices
+            label="Stretch of time"
+            current={span}
+            options={Object.keys(stretches).map((value) => ({
+              value,
+              text: value,
+              link: linkTo('workspaces', id, { span: value }),
+            }))}
+          />
+          <ActionButton action={{ ...noteAction(id, data.name), done: reload }} />
+        </div>
+      </div>
+      <div class="panel">
+        {data.lanes.length === 0 ? (
+          <Empty title="No session was here in this time.">Choose a longer stretch.</Empty>
+        ) : (
+          <LaneChart lanes={data.lanes} from={to - ms} to={to} />
+        )}
+        <Legend />
+      </div>
+      <div class="with-side below">
+        <div>
+          <section>
+            <h2>Claims</h2>
+            <Claims view={data} onChange={reload} />
+          </section>
+          <section>
+            <h2>What happened</h2>
+            <Activities view={data} />
+          </section>
+        </div>
+        <Notes notes={data.notes} />
+      </div>
+    </>
+  )
+}
+
+function Legend() {
+  return (
+    <div class="legend" aria-hidden="true">
+      <span>
+        <i /> held, all of it
+      </span>
+      <span>
+        <i class="part" /> held, some paths
+      </span>
+      <span>
+        <i class="lost" /> taken over or broken
+      </span>
+      <span>
+        <i class="waited" /> waited
+      </span>
+      <StateMark state="refusal" />
+      <StateMark state="note" />
+    </div>
+  )
+}
+
+function Claims({ view, onChange }: { view: WorkspaceView; onChange: () => void }) {
+  if (view.claims.length + view.waiters.length === 0)
+    return <p class="dim small">Free: the next session that asks gets it.</p>
+  return (
+    <ul class="panel">
+      {view.claims.map((claim) => (
+        <ClaimLine key={`${claim.session_id} ${claim.fence}`} claim={claim} view={view} onChange={onChange} />
+      ))}
+      {view.waiters.map((waiter) => (
+        <WaiterLine key={`${waiter.session_id} ${waiter.since}`} waiter={waiter} />
+      ))}
+    </ul>
+  )
+}
+
+function ClaimLine({
+  claim,
+  view,
+  onChange,
+}: {
+  claim: ClaimRow
+  view: WorkspaceView
+  onChange: () => void
+}) {
+  const { session_id, origin, paths, mode, standing, work, fence } = claim
+  return (
+    <li class="row" data-session={session_id}>
+      <StateMark state={standing === 'dead' ? 'crashed' : 'active'} label={shown(standing)} />
+      <a data-item href={linkTo('sessions', session_id)}>
+        {partyName(session_id, origin?.agent)}
+      </a>
+      <span class="dim small">
+        {mode === 'shared' ? 'shares' : 'holds'} {pathsText(paths)}
+      </span>
+      <span class="right">
+        <ActionButton action={{ ...breakAction(view.key, view.name, session_id, fence), done: onChange }} />
+      </span>
+      <p class="small wrap">{shown(claim.purpose ?? '')}</p>
+      <p class="small dim wrap">
+        {work !== null && `${shown(work.text)}, `}since <Ago at={claim.acquired_at} />
+      </p>
+    </li>
+  )
+}
+
+function WaiterLine({ waiter }: { waiter: WaiterRow }) {
+  return (
+    <li class="row">
+      <StateMark state="waiting" />
+      <span>{partyName(waiter.session_id, waiter.origin?.agent)}</span>
+      <span class="dim small">
+        for {pathsText(waiter.paths)}, since <Ago at={waiter.since} />
+      </span>
+    </li>
+  )
+}
+
+function Activities({ view }: { view: WorkspaceView }) {
+  const newest = view.activities.toReversed().slice(0, 200)
+  if (newest.length === 0) return <p class="dim small">Nothing in this time.</p>
+  return (
+    <ol class="panel">
+      {newest.map((activity) => (
+        <li class="row" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
+          <StateMark state={activity.kind} />
+          <span class="right dim small">
+            <At at={activity.at} />
+          </span>
+          <p class="small wrap">{activitySentence(activity)}</p>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Notes({ notes }: { notes: readonly NoteRow[] }) {
+  return (
+    <section>
+      <h2>Notes</h2>
+      {notes.length === 0 ? (
+        <p class="dim small">A note is shown to the next session here.</p>
+      ) : (
+        <ul class="panel">
+          {notes.map((note) => (
+            <li class="row" key={note.note_id}>
+              <span class="small">
+                {partyName(note.from)}
+                {note.to !== null && ` to ${partyName(note.to)}`}
+              </span>
+              <span class="right dim small">
+                <Ago at={note.at} />
+              </span>
+              <p class="wrap lines">{shownLines(note.text, 4000)}</p>
+              <p class="small dim">{note.shown_at === null ? 'not read yet' : 'was read'}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
