@@ -19,5 +19,6 @@ function makePlace(): StorePlace {
     disown: (id) => addToManifest(id, 'store', 'another'),
     addToManifest,
     snapshots: false,
+    wants: false,
   }
 }

@@ -1,24 +1,33 @@
 import type { WaiterEntry } from '../lease/index.ts'
 import { type Database, milliseconds } from './database.ts'
+import type { SqlRow } from './pool.ts'
 import { sqlState } from './postgres-errors.ts'
 
 /** No such table, or permission denied: the schema is older, or this role may only use leases. */
 const refused = new Set<string | undefined>(['42P01', '42501'])
 
-/** The waiters of a register in PostgreSQL, a row each. Where the table cannot be used, there are none. */
-export function waiterTable(database: Database) {
+/** Asks, until the server refuses: from then on the answer is empty. */
+function unlessRefused() {
   let isUsable = true
-
-  async function numbers(key: string): Promise<number[]> {
+  return async (ask: () => Promise<SqlRow[]>): Promise<SqlRow[]> => {
     if (!isUsable) return []
     try {
-      const rows = await database.query('SELECT number FROM stint.waiter WHERE key = $1 ORDER BY number', key)
-      return rows.map(({ number }) => Number(number))
+      return await ask()
     } catch (error) {
       if (!refused.has(sqlState(error))) throw error
       isUsable = false
       return []
     }
+  }
+}
+
+/** The waiters of a register in PostgreSQL, a row each. Where the table cannot be used, there are none. */
+export function waiterTable(database: Database) {
+  const ifUsable = unlessRefused()
+
+  async function numbers(key: string): Promise<number[]> {
+    const sql = 'SELECT number FROM stint.waiter WHERE key = $1 ORDER BY number'
+    return (await ifUsable(() => database.query(sql, key))).map(({ number }) => Number(number))
   }
 
   async function read(key: string, number: number): Promise<WaiterEntry | undefined> {
@@ -49,4 +58,28 @@ export function waiterTable(database: Database) {
   }
 
   return { numbers, read, add, touch, remove }
+}
+
+const wantedKey = (id: string): string => `session/${id}`
+
+/**
+ * Tells the holder of a session that another process waits for it: a row of its own among the waiters, which
+ * the holder deletes when it reads it. Where the table cannot be used, no holder hears of it.
+ */
+export function wantedSessions(database: Database) {
+  const ifUsable = unlessRefused()
+  return {
+    async want(id: string): Promise<void> {
+      const sql = `INSERT INTO stint.waiter (key, number, text, touched_at) VALUES ($1, 1, '', clock_timestamp())
+        ON CONFLICT DO NOTHING`
+      await ifUsable(() => database.write(sql, wantedKey(id)))
+    },
+
+    async wanted(ids: readonly string[]): Promise<string[]> {
+      const sql = 'DELETE FROM stint.waiter WHERE key = ANY ($1::text[]) RETURNING key'
+      const rows = await ifUsable(() => database.write(sql, ids.map(wantedKey)))
+      const keys = new Set(rows.map(({ key }) => key))
+      return ids.filter((id) => keys.has(wantedKey(id)))
+    },
+  }
 }

@@ -14,11 +14,13 @@ import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
+import { SharedSessions } from './shared-sessions.ts'
 import type { Session } from './session.ts'
 import { snapshotPolicy } from './state.ts'
 import type {
   CreateOptions,
   ForkOptions,
+  HoldOptions,
   ListOptions,
   ResumeOptions,
   SessionStore,
@@ -28,6 +30,8 @@ import { drainLeftovers, visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
 const retryMs = 50
+/** How often to tell its holder that this process waits: the holder forgets it when it gives the session up. */
+const wantMs = 500
 /** How often `resumeOrCreate` loses against processes that create and remove the session. */
 const maxAttempts = 20
 
@@ -135,27 +139,41 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     }
   }
 
+  const resumeOrCreate: SessionStore['resumeOrCreate'] = async (id, options = {}) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await resume(id, options)
+      } catch (error) {
+        if (errorCode(error) !== 'NOT_FOUND') throw error
+      }
+      try {
+        return await create({ ...options, id })
+      } catch (error) {
+        // Another process was faster: resume what it has created, unless that cannot be found at all.
+        if (errorCode(error) !== 'NAME_TAKEN' || attempt === maxAttempts) throw error
+      }
+    }
+  }
+
+  /** Made when it is first used: most programs hold their sessions themselves. */
+  let shared: SharedSessions | undefined
+  const openShared = (id: string, { create, purpose, snapshots }: HoldOptions, wait: ResumeOptions['wait']) =>
+    create === undefined
+      ? resume(id, { purpose, snapshots, wait })
+      : resumeOrCreate(id, { purpose, snapshots, ...create, wait })
+
   return {
     id: driver.id,
     driver,
 
     create,
     resume,
+    resumeOrCreate,
 
-    async resumeOrCreate(id, options = {}) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await resume(id, options)
-        } catch (error) {
-          if (errorCode(error) !== 'NOT_FOUND') throw error
-        }
-        try {
-          return await create({ ...options, id })
-        } catch (error) {
-          // Another process was faster: resume what it has created, unless that cannot be found at all.
-          if (errorCode(error) !== 'NAME_TAKEN' || attempt === maxAttempts) throw error
-        }
-      }
+    hold: (id, options) => (shared ??= new SharedSessions(driver, openShared)).hold(id, options),
+
+    async close() {
+      await shared?.close()
     },
 
     visit: (id, fn, options = {}) => visitSession(driver, id, fn, options, clock),
@@ -197,12 +215,17 @@ async function openWithin(
   secrets: RegisteredSecrets,
 ): Promise<HeldSession> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
-  for (;;) {
+  for (let wantAt = 0; ;) {
     signal?.throwIfAborted()
     try {
       return await driver.open(id, secrets.holdFor('writer', purpose), secrets.guard)
     } catch (error) {
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
+    }
+    if (systemClock.mono() >= wantAt) {
+      // Without it, the holder gives the session up later.
+      await driver.want?.(id).catch(() => {})
+      wantAt = systemClock.mono() + wantMs
     }
     await delay(Math.min(retryMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
   }

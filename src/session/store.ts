@@ -26,6 +26,13 @@ export interface SessionStore {
    * a new session, such as `tool` or `title`, do not change one that exists.
    */
   resumeOrCreate(id: string, options?: ResumeOptions & Omit<CreateOptions, 'id'>): Promise<Session>
+  /**
+   * Keeps a session open while this program uses it, and closes it when it is idle or wanted by a process that
+   * waits for it. All uses of a session share it; at most 64 sessions of a store are open at once.
+   */
+  hold(id: string, options?: HoldOptions): SharedSession
+  /** Closes the sessions that `hold` keeps open, each when its last use has ended; a later use opens it again. */
+  close(): Promise<void>
   /** Lets a script or hook write a few records, even while another process holds the session. */
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
@@ -84,6 +91,29 @@ export interface ResumeOptions extends Pick<CreateOptions, 'snapshots' | 'purpos
   wait?: string | number
   /** Ends the waiting. */
   signal?: AbortSignal
+}
+
+export interface HoldOptions extends Pick<CreateOptions, 'snapshots' | 'purpose'> {
+  /** How long it stays open without a use: a duration such as `'1m'`, or milliseconds (10 s). */
+  idle?: string | number
+  /** How long a use waits for another process that holds the session (5 s). */
+  wait?: string | number
+  /** Creates the session if it does not exist. */
+  create?: Omit<CreateOptions, 'id'>
+  /** Called if a session was not closed cleanly, and no caller of `close` hears it. By default a warning. */
+  onWarning?: (message: string) => void
+}
+
+/** A session that is opened when it is used. The options of the use that opens it count. */
+export interface SharedSession extends AsyncDisposable {
+  readonly id: string
+  /**
+   * Calls `fn` with the open session; several uses may run at once. Do not close the session in `fn`. If
+   * another process has taken the session over, `fn` gets `FENCED`, and the next use opens it again.
+   */
+  use<T>(fn: (session: Session) => Promise<T> | T): Promise<T>
+  /** Closes the session when its last use has ended, and says if that fails. A later use opens it again. */
+  close(): Promise<void>
 }
 
 export interface VisitOptions {

@@ -2,6 +2,7 @@ import type { ConformanceCase, StoreCases, StorePlace } from './conformance-case
 import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
+import { holdCases } from './store-conformance/hold-cases.ts'
 import { lockCases } from './store-conformance/lock-cases.ts'
 import { searchCases } from './store-conformance/search-cases.ts'
 import { secretCases } from './store-conformance/secret-cases.ts'
@@ -27,6 +28,7 @@ export function storeConformance(makePlace: () => StorePlace | Promise<StorePlac
     ...forkCases,
     ...visitCases,
     ...lockCases,
+    ...holdCases,
   }
   return Object.entries(cases).map(([title, run]) => ({
     title,

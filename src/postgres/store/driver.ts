@@ -25,6 +25,7 @@ import {
 import { emptyLogEnds } from '../../session/log/index.ts'
 import { Database, type DatabaseOptions, milliseconds, untilOnDisk } from '../database.ts'
 import { sessionVersion } from '../schema.ts'
+import { wantedSessions } from '../waiters.ts'
 import { measureRows } from './disk-use.ts'
 import { forkRows } from './fork.ts'
 import { PostgresSession } from './held-session.ts'
@@ -64,10 +65,12 @@ export class PostgresDriver implements StoreDriver {
   readonly damageHint = damageHint
   readonly #database: Database
   readonly #clock: Clock
+  readonly #wanted: ReturnType<typeof wantedSessions>
 
   constructor({ clock = systemClock, ...options }: PostgresStoreOptions) {
     this.#database = new Database(options, sessionVersion)
     this.#clock = recordClock(clock)
+    this.#wanted = wantedSessions(this.#database)
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
@@ -130,6 +133,14 @@ export class PostgresDriver implements StoreDriver {
 
   async holder(id: string): Promise<Holder | undefined> {
     return (await findSessionRow(this.#database, id)).holder
+  }
+
+  async want(id: string): Promise<void> {
+    await this.#wanted.want(id)
+  }
+
+  async wanted(ids: readonly string[]): Promise<string[]> {
+    return await this.#wanted.wanted(ids)
   }
 
   async unlock(id: string): Promise<Holder | undefined> {

@@ -1,11 +1,13 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
@@ -181,6 +183,19 @@ export class FilesystemDriver implements StoreDriver {
   async holder(id: string): Promise<Holder | undefined> {
     const { root } = this.#home.find(id).directory.paths
     return withFileErrors('read the lock', root, () => observeLock(root).record?.holder)
+  }
+
+  async want(id: string): Promise<void> {
+    appendPrivateFile(this.#home.locate(id).paths.wanted, '')
+  }
+
+  /** Removes the files: a process that still waits makes its file again. */
+  async wanted(ids: readonly string[]): Promise<string[]> {
+    const remove = (id: string): true => {
+      this.#home.disk.unlink(this.#home.directoryOf(id).paths.wanted)
+      return true
+    }
+    return ids.filter((id) => ifPossible(() => remove(id)))
   }
 
   async unlock(id: string): Promise<Holder | undefined> {

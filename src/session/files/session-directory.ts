@@ -34,6 +34,8 @@ const pathsIn = (root: string) => ({
   state: join(root, 'state'),
   /** Exists from the moment damage was found until it is repaired, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),
+  /** Empty. A process that waits for the session makes it, and a holder that shares the session removes it. */
+  wanted: join(root, 'wanted'),
 })
 
 /** The directory of a session, and its contents. */
