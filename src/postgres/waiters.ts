@@ -83,3 +83,10 @@ export function wantedSessions(database: Database) {
     },
   }
 }
+
+/** Deletes what processes that waited for a session have left, because its holder did not share it. */
+export async function forgetWanted(database: Database, olderThanMs: number): Promise<void> {
+  const sql = `DELETE FROM stint.waiter WHERE starts_with(key, $1)
+    AND touched_at < clock_timestamp() - $2::float8 * interval '1 millisecond'`
+  await unlessRefused()(() => database.write(sql, wantedKey(''), olderThanMs))
+}

@@ -4,6 +4,7 @@ import { Database, type Query } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
 import { postgresRegister } from '../register.ts'
 import { sessionVersion } from '../schema.ts'
+import { forgetWanted } from '../waiters.ts'
 
 export interface PurgeOptions {
   pool: PostgresPool
@@ -32,6 +33,7 @@ const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'sp
 export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOptions): Promise<PurgeReport> {
   const report = { sessions: 0, records: 0, leases: await purgeLeases(pool, olderThanMs) }
   const database = new Database({ pool }, sessionVersion)
+  await forgetWanted(database, olderThanMs)
   // A transaction for each session, so that other processes never wait long for a lock.
   for (;;) {
     const records = await database.transaction(

@@ -159,10 +159,13 @@ test('purge deletes sessions that were removed long enough ago, and nothing else
   const gone = await sessions.store.create({ id: 'gone' })
   await fill(gone)
   await sessions.store.remove('gone')
+  await driver.want('kept')
   const records = async () => Number((await sessions.sql('SELECT count(*) FROM stint.journal'))[0]?.count)
   const before = await records()
   expect(await purge({ pool: sessions.pool })).toEqual({ sessions: 0, records: 0, leases: 0 })
   expect(await records()).toBe(before)
+  expect(await driver.wanted(['kept'])).toEqual(['kept'])
+  await driver.want('kept')
   expect(await purge({ pool: sessions.pool, olderThanMs: 0 })).toEqual({ sessions: 1, records: 5, leases: 0 })
   expect(await records()).toBe(before - 5)
   const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
@@ -170,6 +173,7 @@ test('purge deletes sessions that were removed long enough ago, and nothing else
     expect(
       await sessions.sql(`SELECT FROM stint.${table} WHERE session NOT IN (SELECT key FROM stint.session)`),
     ).toEqual([])
+  expect(await driver.wanted(['kept'])).toEqual([])
   expect((await sessions.store.list()).map(({ id }) => id)).toContain('kept')
 })
 
