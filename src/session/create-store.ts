@@ -30,7 +30,7 @@ import { drainLeftovers, visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
 const retryMs = 50
-/** How often to tell its holder that this process waits: the holder forgets it when it gives the session up. */
+/** How often to tell the holder that this process waits: it forgets that when it gives the session up. */
 const wantMs = 500
 /** How often `resumeOrCreate` loses against processes that create and remove the session. */
 const maxAttempts = 20

@@ -55,7 +55,7 @@ export interface StoreDriver {
   holder?(id: string): Promise<Holder | undefined>
   /** Optional: notes that this process waits for the session. Without it, holders do not hear of that. */
   want?(id: string): Promise<void>
-  /** Optional: which of these sessions `want` was called for, by any process, since they were last asked for. */
+  /** Optional: for which of these sessions any process has called `want` since this was last asked. */
   wanted?(ids: readonly string[]): Promise<readonly string[]>
   /** Optional: all ids, or those that begin with `prefix` or `ses_<prefix>`; by default those in `list`. */
   ids?(prefix: string): Promise<string[]>

@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 import type { HoldOptions, ResumeOptions, SharedSession } from './store.ts'
 
 /** How many sessions a store keeps open at once. Each has two files open. */
-export const maxOpenSessions = 64
+const maxOpenSessions = 64
 const defaultIdleMs = 10_000
 const defaultWaitMs = 5000
 /** How often to ask whether other processes want one of the open sessions, in milliseconds. */

@@ -27,11 +27,11 @@ export interface SessionStore {
    */
   resumeOrCreate(id: string, options?: ResumeOptions & Omit<CreateOptions, 'id'>): Promise<Session>
   /**
-   * Keeps a session open while this program uses it, and closes it when it is idle or wanted by a process that
+   * Keeps a session open while this program uses it, and closes it when it is idle, or when another process
    * waits for it. All uses of a session share it; at most 64 sessions of a store are open at once.
    */
   hold(id: string, options?: HoldOptions): SharedSession
-  /** Closes the sessions that `hold` keeps open, each when its last use has ended; a later use opens it again. */
+  /** Closes the sessions that `hold` keeps open, each when its last use has ended. */
   close(): Promise<void>
   /** Lets a script or hook write a few records, even while another process holds the session. */
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>

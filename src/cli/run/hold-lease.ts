@@ -7,7 +7,7 @@ import { announceWait } from '../lock/announce-wait.ts'
 import { openClaims } from '../lock/lock-options.ts'
 import { showNotes } from '../lock/show-notes.ts'
 
-export interface HoldOptions {
+export interface HoldLeaseOptions {
   path: readonly string[]
   ttl: number | undefined
   wait: number | undefined
@@ -25,7 +25,7 @@ export interface HeldLease {
 }
 
 /** Holds a lease for the run; teardown releases it when the children have ended. */
-export async function holdLease(context: CommandContext, options: HoldOptions): Promise<HeldLease> {
+export async function holdLease(context: CommandContext, options: HoldLeaseOptions): Promise<HeldLease> {
   const sessionId = context.sessionId ?? newSessionId()
   const { resource, store } = options
   const claims = await openClaims({ resource, store }, (message) => context.warn(message))

@@ -34,7 +34,7 @@ const pathsIn = (root: string) => ({
   state: join(root, 'state'),
   /** Exists from the moment damage was found until it is repaired, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),
-  /** Empty. A process that waits for the session makes it, and a holder that shares the session removes it. */
+  /** An empty file: made by a process that waits for the session, removed by the holder that sees it. */
   wanted: join(root, 'wanted'),
 })
 
