@@ -3,6 +3,7 @@ import type { Clock } from '../../src/base/process/clock.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
 import { type DiskSteps, runNow } from '../../src/base/fs/disk-steps.ts'
+import { runToEnd } from '../../src/base/process/run-generator.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
@@ -163,7 +164,7 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   async spooled(id: string): Promise<SpooledEntry[]> {
-    return readSpool(this.#directoryOf(id))
+    return runToEnd(readSpool(this.#directoryOf(id)))
   }
 
   async hasSpool(id: string): Promise<boolean> {

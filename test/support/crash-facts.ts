@@ -2,8 +2,9 @@ import { auditRecordOf } from '../../src/session/audit-record.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { withBlobData } from '../../src/session/files/recover.ts'
-import { verifySession } from '../../src/session/files/verify.ts'
+import { runToEnd } from '../../src/base/process/run-generator.ts'
+import type { Blobs } from '../../src/session/log/blobs.ts'
+import { verifyInSteps } from '../../src/session/files/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import {
   emptyState,
@@ -41,9 +42,13 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
   }
 }
 
+/** The record with its data, which may be in a blob. */
+const withBlobData = (record: LogRecord, blobs: Blobs): LogRecord =>
+  record.blob === undefined ? record : { ...record, data: JSON.parse(runToEnd(blobs.get(record.blob))) }
+
 /** The findings of a verification. */
 export function findingsOf(disk: Disk, id: string, manifest: Manifest): string[] {
-  const { ok, ...health } = verifySession(directoryOf(disk, id), { manifest })
+  const { ok, ...health } = runToEnd(verifyInSteps(directoryOf(disk, id), { manifest }))
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

@@ -35,8 +35,8 @@ export function runNow<Result>(disk: Disk, steps: DiskSteps<Result>): Result {
   return at.value
 }
 
-/** A call that writes or reads more may keep the event loop for milliseconds. */
-export const pieceBytes = 1 << 20
+/** How much is written, read or hashed in one step: more may keep the event loop for milliseconds. */
+export const pieceBytes = 256 << 10
 
 /** Writes all bytes from `position` on, in pieces; a disk may take fewer bytes than it was given. */
 export function* writeSteps(file: number, bytes: Uint8Array, position: number): DiskSteps {

@@ -8,14 +8,13 @@ export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Runs a stepwise operation to its end, and yields to the event loop between steps. */
+/** Runs a stepwise operation to its end, and lets the event loop run between steps. */
 export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
-  // Short operations in a row would keep the event loop as one long one does.
-  await giveWay()
   for (;;) {
+    // Before the first step, too: short operations in a row would keep the event loop as one long one does.
+    await giveWay()
     const step = steps.next()
     if (step.done) return step.value
-    await new Promise(setImmediate)
   }
 }
 

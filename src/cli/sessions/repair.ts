@@ -22,7 +22,7 @@ export const repairCommand = defineBareCommand({
   async run({ json }, { options, positionals }) {
     const { store, files } = await openFilesStore('a repair')
     const id = await findId(store, idArgument(positionals))
-    const plan = files.planRepair(id)
+    const plan = await files.planRepair(id)
     if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }
     if (!options.yes) {
       if (!json) writeOut(2, `${renderPlan(plan)}\n`)

@@ -1,23 +1,40 @@
 import { expect, test } from 'vitest'
 import { resumeLarge } from '../../../test/support/large-resume.ts'
 import { makeLargeSession } from '../../../test/support/large-session.ts'
+import { FilesystemDriver } from './driver.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 
 test('a session of 200 MB is recovered in little memory, and later resumes read only its tail', async () => {
   await expect(resumeLarge(200e6)).resolves.toBeUndefined()
 })
 
-test('verifying a large session lets the event loop run, so that signals are handled', async () => {
-  await using world = new SessionWorld()
-  const { id } = await makeLargeSession(world.home, 64e6)
-  const inspection = await world.store.inspect(id)
-  let [turns, done] = [0, false]
-  const next = (): void => {
-    turns += 1
-    if (!done) setImmediate(next)
-  }
-  setImmediate(next)
-  expect(await inspection.health()).toMatchObject({ ok: true })
-  done = true
-  expect(turns).toBeGreaterThan(2)
-})
+const operations: Record<string, (world: SessionWorld, id: string) => Promise<unknown>> = {
+  'verifying it': async ({ store }, id) => (await store.inspect(id)).health(),
+  'reading its spool': async ({ store }, id) => (await store.inspect(id)).spooled(),
+  'forking it at an early record': ({ store }, id) => store.fork(id, { at: 20 }),
+  'exporting it': async ({ home }, id) => (await new FilesystemDriver({ home }).files()).export(id, () => {}),
+  async 'planning its repair'(world, id) {
+    world.damage(id, 3)
+    expect(await (await new FilesystemDriver(world).files()).planRepair(id)).toMatchObject({ needed: true })
+  },
+}
+
+test.each(Object.keys(operations))(
+  '%s lets the event loop run again and again, although the session is large',
+  async (operation) => {
+    await using world = new SessionWorld()
+    const { id } = await makeLargeSession(world.home, 16e6)
+    await using held = await world.store.resume(id)
+    await world.store.visit(id, (visit) => visit.append({ type: 'note' }))
+    if (operation !== 'reading its spool') await held.close()
+    let [turns, done] = [0, false]
+    const next = (): void => {
+      turns += 1
+      if (!done) setImmediate(next)
+    }
+    setImmediate(next)
+    await operations[operation]?.(world, id)
+    done = true
+    expect(turns).toBeGreaterThan(10)
+  },
+)

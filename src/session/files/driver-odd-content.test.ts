@@ -205,11 +205,11 @@ test('a session with an invalid manifest can be removed; a session of another st
   expect(await store.list()).toEqual([])
 })
 
-test('a repair names what it cannot read, and a file or a link among the sessions has no disk use', () => {
+test('a repair names what it cannot read, and a file or a link among the sessions has no disk use', async () => {
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
-  expect(() => previewRepair(new SessionsHome(dirname(sessions)), 'odd')).toThrow(
+  await expect(previewRepair(new SessionsHome(dirname(sessions)), 'odd')).rejects.toThrow(
     /journal\.log is not what stint put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')

@@ -9,6 +9,7 @@ import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createStore } from '../create-store.ts'
@@ -167,7 +168,9 @@ export class FilesystemDriver implements StoreDriver {
 
   async spooled(id: string): Promise<SpooledEntry[]> {
     const directory = this.#home.directoryOf(id)
-    return withFileErrors('read the spool', directory.paths.root, () => readSpool(directory))
+    return await withFileErrors('read the spool', directory.paths.root, () =>
+      runInTurns(readSpool(directory)),
+    )
   }
 
   /** False for a session that was just removed, so that its holder can check the spool after closing it. */

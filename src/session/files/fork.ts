@@ -29,7 +29,7 @@ export function* forkFiles(
   const id = basename(from.root)
   yield* copyLog(id, source.logs.journal, seq, staged.logs.journal)
   const audited =
-    seq === recovered.journal.end.seq ? recovered.audit.end.seq : auditedAt(source.logs.journal, seq)
+    seq === recovered.journal.end.seq ? recovered.audit.end.seq : yield* auditedAt(source.logs.journal, seq)
   if (audited > 0) {
     disk.makeDirectory(to.audit)
     yield* copyLog(id, source.logs.audit, audited, staged.logs.audit)
@@ -49,9 +49,11 @@ export function* forkFiles(
 }
 
 /** How far the audit log had come when a record was written. */
-function auditedAt(journal: LogFiles, seq: number): number {
-  for (const { audit } of readBackwards(journal, { before: seq + 1, attested: seq }))
+function* auditedAt(journal: LogFiles, seq: number): Generator<void, number> {
+  for (const { audit } of readBackwards(journal, { before: seq + 1, attested: seq })) {
     if (audit !== undefined) return audit.count
+    yield
+  }
   return 0
 }
 

@@ -15,7 +15,14 @@ import {
 import { type Scanned, scanSteps } from '../log/scan.ts'
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
-import { applyAuditRecord, applyJournalRecord, emptyState, type FoldedState, ownPrefix } from '../state.ts'
+import {
+  applyAuditRecord,
+  applyJournalRecord,
+  emptyState,
+  type FoldedState,
+  ownPrefix,
+  slotType,
+} from '../state.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { sessionFileError } from './session-file-errors.ts'
 
@@ -39,7 +46,7 @@ export function* recoverSession(
   manifest: Manifest,
   released?: LogPositions,
 ): Generator<void, RecoveredSession> {
-  const { snapshot, skipped } = fittingSnapshot(logs, snapshots.newestFirst())
+  const { snapshot, skipped } = yield* fittingSnapshot(logs, snapshots)
   const state = snapshot?.state ?? emptyState()
   const revised = attestedBy(manifest)
   let checkpoint: AuditCheckpoint | undefined
@@ -69,27 +76,31 @@ export function* recoverSession(
   return { state, snapshot, journal, audit, auditMismatch: isMismatch ? head : undefined }
 }
 
-/** Skips snapshots that do not fit the logs. They still attest that the logs had come so far. */
-function fittingSnapshot(
+/**
+ * Skips snapshots that do not fit the logs, or that lack a value. They still attest that the logs had come so
+ * far.
+ */
+function* fittingSnapshot(
   logs: SessionDirectory['logs'],
-  snapshots: Iterable<Snapshot<Position>>,
-): { snapshot?: Snapshot<Position>; skipped?: LogPositions } {
+  snapshots: SessionDirectory['snapshots'],
+): Generator<void, { snapshot?: Snapshot<Position>; skipped?: LogPositions }> {
   let skipped: LogPositions | undefined
-  for (const snapshot of snapshots) {
-    const journal = locatePosition(logs.journal, snapshot.ends.journal)
-    const audit = locatePosition(logs.audit, snapshot.ends.audit)
-    if (journal !== undefined && audit !== undefined)
-      return { snapshot: { ...snapshot, ends: { journal, audit } }, skipped }
-    skipped ??= snapshot.ends
+  for (const stored of snapshots.newestFirst()) {
+    const journal = locatePosition(logs.journal, stored.ends.journal)
+    const audit = locatePosition(logs.audit, stored.ends.audit)
+    const fits = journal !== undefined && audit !== undefined
+    const snapshot = fits ? yield* snapshots.restore({ ...stored, ends: { journal, audit } }) : undefined
+    if (snapshot !== undefined) return { snapshot, skipped }
+    skipped ??= stored.ends
   }
   return { skipped }
 }
 
 const ownTypes = Buffer.from(ownPrefix)
 
-/** Applies a record of stint's own to the state, at once or in steps that read its data. */
-function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
-  if (record.blob !== undefined)
+/** Applies a record of the journal to the state, at once or in steps that read the value of its slot. */
+export function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+  if (record.blob !== undefined && record.type === slotType)
     return inSteps(record, blobs, (read) => applyJournalRecord(state, record, read))
   applyJournalRecord(state, record, () => record.data)
   return undefined
@@ -117,17 +128,6 @@ function* inSteps({ blob }: LogRecord, blobs: Blobs, apply: (read: () => unknown
     }
   }
   apply(read)
-}
-
-/** Applies a record of stint's own to the state. */
-export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs): void {
-  applyJournalRecord(state, record, () => withBlobData(record, blobs).data)
-}
-
-/** The record with its data, which may be in a blob. Throws `BLOB_MISSING`. */
-export function withBlobData(record: LogRecord, blobs: Blobs): LogRecord {
-  if (record.blob === undefined) return record
-  return { ...record, data: JSON.parse(blobs.getNow(record.blob)) as unknown }
 }
 
 /** A reader looks at the time after this many records. */

@@ -1,12 +1,12 @@
 import { closing, listIfExists } from '../../base/fs/disk.ts'
 import { ifRegular } from '../../base/fs/regular-file.ts'
-import { Turns } from '../../base/process/turns.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import type { BlobName } from '../log/record.ts'
 import { fillFrom } from '../log/regions-backwards.ts'
 import type { Match, SearchQuery } from '../search-query.ts'
 import type { SessionDirectory } from './session-directory.ts'
 
-const windowBytes = 512 << 10
+const windowBytes = 256 << 10
 /** How much of a window the next one has, too. A longer match of a regular expression may be missed. */
 const overlapBytes = 64 << 10
 
@@ -19,7 +19,6 @@ export class BlobSearch {
   readonly #onBytes: (bytes: number) => void
   readonly #needles: readonly Buffer[] | undefined
   readonly #found = new Map<string, Match | undefined>()
-  readonly #turns = new Turns()
 
   constructor(directory: SessionDirectory, query: SearchQuery, onBytes: (bytes: number) => void) {
     this.#directory = directory
@@ -54,7 +53,7 @@ export class BlobSearch {
         const match = this.#query.inJsonPart(window.toString(), start === 0)
         if (match !== undefined) return match
       }
-      await this.#turns.next()
+      await giveWay()
     }
     return undefined
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { closing } from '../../base/fs/disk.ts'
 import { unless } from '../../base/fs/exists.ts'
-import { Turns } from '../../base/process/turns.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { checksumBytes } from '../log/line-checksum.ts'
 import { listSegments, type Segment } from '../log/log-files.ts'
 import { type CheckedHeader, checkRecord, parseLogRecord } from '../log/record.ts'
@@ -28,7 +28,6 @@ export async function* searchSession(
   const wanted = query.needles?.map((text) => new Needle(text))
   const scanned = query.anchor === undefined ? wanted : [new Needle(query.anchor)]
   const needles = scanned && [...scanned, ...(blobs.exist ? [new Needle(blobField)] : [])]
-  const turns = new Turns()
   for (let before = Number.POSITIVE_INFINITY; ;) {
     // Listed again for each segment: the next writer may replace one by a copy.
     const segment = listSegments(logs.journal).findLast(({ firstSeq }) => firstSeq < before)
@@ -39,7 +38,7 @@ export async function* searchSession(
     for await (const region of regionsBackwards(file.fd, disk.size(file.fd))) {
       onBytes(region.length)
       for (const [start, end] of linesWith(region, needles).toReversed()) {
-        await turns.next()
+        await giveWay()
         const line = region.subarray(start, end)
         const header = checkRecord(line)
         if (header === undefined || !isEffective(header, segment)) continue

@@ -25,7 +25,7 @@ export interface SessionFiles {
   /** Creates a session from an archive; with its own id if that is free and no other is given. */
   import(chunks: AsyncIterable<Buffer>, id?: string): Promise<Imported>
   /** Says what a repair would do, and changes nothing. */
-  planRepair(id: string): RepairPlan
+  planRepair(id: string): Promise<RepairPlan>
   /** Makes a damaged session resumable. */
   repair(id: string): Promise<Repaired | RepairPlan>
 }

@@ -46,12 +46,24 @@ export class Snapshots {
     this.#prune()
   }
 
-  /** Reads the snapshots from the newest on, and skips damaged ones. */
-  *newestFirst(): Generator<Snapshot<Position>> {
-    for (const stored of this.#stored()) {
-      const snapshot = restoreSnapshot(stored, (name) => this.#values.getNow(name))
-      if (snapshot !== undefined) yield snapshot
+  /** Reads the snapshots from the newest on, without the values of their slots, and skips damaged ones. */
+  *newestFirst(): Generator<StoredSnapshot<Position>> {
+    for (const seq of this.#seqs()) {
+      const stored = this.#parse(seq)
+      if (stored !== undefined) yield stored
     }
+  }
+
+  /** Reads the values of the slots, in steps. Undefined if one cannot be read or is damaged. */
+  *restore(stored: StoredSnapshot<Position>): Generator<void, Snapshot<Position> | undefined> {
+    const values = new Map<string, string>()
+    try {
+      for (const slot of Object.values(stored.slots))
+        if ('sha256' in slot) values.set(slot.sha256, yield* this.#values.get(slot))
+    } catch {
+      return undefined
+    }
+    return restoreSnapshot(stored, ({ sha256 }) => values.get(sha256))
   }
 
   /** The last record that the newest snapshot covers; 0 if there is none. */
@@ -61,14 +73,7 @@ export class Snapshots {
 
   /** The newest snapshot that is not damaged, without the values of its slots. */
   newest(): StoredSnapshot<Position> | undefined {
-    return this.#stored().next().value ?? undefined
-  }
-
-  *#stored(): Generator<StoredSnapshot<Position>> {
-    for (const seq of this.#seqs()) {
-      const stored = this.#parse(seq)
-      if (stored !== undefined) yield stored
-    }
+    return this.newestFirst().next().value ?? undefined
   }
 
   #seqs(): number[] {

@@ -5,7 +5,6 @@ import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
-import { runToEnd } from '../../base/process/run-generator.ts'
 import { ulidAfter } from '../../base/text/id.ts'
 import type { SpooledEntry, SpoolEntry } from '../driver.ts'
 import { logNames } from '../log/log-end.ts'
@@ -30,16 +29,22 @@ export const listSpoolFiles = ({ disk, paths }: SessionDirectory): string[] =>
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
-/** Reads the entries that are in the spool and in no log yet, oldest first. */
-export function readSpool(directory: SessionDirectory): SpooledEntry[] {
+/**
+ * Reads the entries that are in the spool and in no log yet, oldest first. A holder may take some in
+ * meanwhile: an entry whose line is written after the log was read up to there is still among them.
+ */
+export function* readSpool(directory: SessionDirectory): Generator<void, SpooledEntry[]> {
   if (listSpoolFiles(directory).length === 0) return []
   // Read the snapshot before the files: it lists each entry that the logs had and whose file still existed. A
   // snapshot that a holder takes after it has removed a file that is read here would not list its entries.
   const snapshot = directory.snapshots.newest()
   const names = listSpoolFiles(directory)
-  const entries = names.flatMap((name) => readSpoolFile(directory, name) ?? [])
-  // In one piece: a line that is written meanwhile must not be missed.
-  const drained = runToEnd(spoolIdsInLogs(directory, names, snapshot))
+  const entries: SpooledEntry[] = []
+  for (const name of names) {
+    entries.push(...(readSpoolFile(directory, name) ?? []))
+    yield
+  }
+  const drained = yield* spoolIdsInLogs(directory, names, snapshot)
   return entries.filter(({ spool }) => !drained.has(spool))
 }
 
@@ -63,7 +68,7 @@ export function* spoolIdsInLogs(
   return ids
 }
 
-const linesPerStep = 1000
+const linesPerStep = 64
 
 /** Reads a spool file; undefined if it is missing or invalid. */
 function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpooledEntry[] | undefined {

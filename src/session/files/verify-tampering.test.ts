@@ -9,7 +9,8 @@ import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
 import { readFile } from '../../base/fs/disk.ts'
 import { runNow, writeSteps } from '../../base/fs/disk-steps.ts'
-import { verifySession } from './verify.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
+import { verifyInSteps } from './verify.ts'
 import type { Health } from '../store.ts'
 
 /** Writes a session with one of everything, and one segment for each log. */
@@ -38,7 +39,7 @@ function verifyWith(disk: CrashDisk, path: string, content: Buffer): Health {
   const was = contentOf(disk, path)
   put(disk, path, content)
   const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
-  const health = verifySession(directoryOf(disk, id), { manifest })
+  const health = runToEnd(verifyInSteps(directoryOf(disk, id), { manifest }))
   put(disk, path, was)
   return health
 }

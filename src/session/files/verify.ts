@@ -11,7 +11,6 @@ import type { Line } from '../log/lines.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { type LogPositions, logStart } from '../log/log-end.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
-import { runToEnd } from '../../base/process/run-generator.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
@@ -68,10 +67,6 @@ export function* verifyInSteps(
   const isWhole = health.journal.state === 'whole' && health.audit.state === 'whole'
   return { ...health, ok: isWhole && missing.length === 0 }
 }
-
-/** Verifies a session without letting the event loop run. */
-export const verifySession = (directory: SessionDirectory, options: VerifyOptions): Health =>
-  runToEnd(verifyInSteps(directory, options))
 
 const scanAll = (
   files: LogFiles,

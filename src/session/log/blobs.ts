@@ -10,7 +10,8 @@ import type { BlobName } from './record.ts'
 /** Names content by its hash. */
 export const nameBlob = (content: Buffer): BlobName => runToEnd(nameInSteps(content))
 
-function* nameInSteps(content: Buffer): Generator<void, BlobName> {
+/** Names content like `nameBlob`, in steps. */
+export function* nameInSteps(content: Buffer): Generator<void, BlobName> {
   const hash = createHash('sha256')
   for (let at = 0; at < content.length; at += pieceBytes) {
     if (at > 0) yield
@@ -56,11 +57,6 @@ export class Blobs {
     const bytes = yield* this.#read(name)
     if (bytes !== undefined) return bytes.toString()
     throw blobMissing(name)
-  }
-
-  /** Reads content like `get`, in one piece. */
-  getNow(name: BlobName): string {
-    return runToEnd(this.get(name))
   }
 
   /** Removes all blobs but these. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
 import {
@@ -10,6 +9,7 @@ import {
   readSteps,
 } from '../../base/fs/disk.ts'
 import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
+import { nameInSteps } from './blobs.ts'
 import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
@@ -87,8 +87,8 @@ function* keepBytes(
   bytes: Buffer,
 ): DiskSteps<string> {
   yield* ensureDirectory(disk, quarantine)
-  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  const kept = join(quarantine, `${segment}-${offset}-${hash}`)
+  const { sha256 } = yield* nameInSteps(bytes)
+  const kept = join(quarantine, `${segment}-${offset}-${sha256.slice(0, 12)}`)
   yield* replaceFileSteps(kept, bytes, disk)
   return kept
 }

@@ -29,17 +29,21 @@ export class Line {
   }
 }
 
-const chunkBytes = 1 << 20
+const chunkBytes = 256 << 10
 /** Most files are smaller than this, and allocating a large buffer takes time. */
 const firstChunkBytes = 16 << 10
 const newline = 0x0a
 
 /**
  * Reads the lines of a file from a position on, and skips empty ones, which fill the end of a segment. Its
- * memory grows with the longest line only.
+ * memory grows with the longest line only. The first bytes are read into `chunk`.
  */
-export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
-  let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes)
+export function* linesFrom(
+  read: ReadAt,
+  from = 0,
+  chunk: Buffer = Buffer.allocUnsafe(firstChunkBytes),
+): Generator<Line> {
+  let buffer = chunk
   let [start, filled, base] = [0, 0, from]
   for (;;) {
     // Filling: an `indexOf` for each of its newlines would take longer than reading all lines.
@@ -72,8 +76,9 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
   let end = size
   let held = Buffer.alloc(0)
   let ended = false
-  while (end > 0) {
-    const start = Math.max(0, end - chunkBytes)
+  // Most callers want the last line only.
+  for (let length = firstChunkBytes; end > 0; length = chunkBytes) {
+    const start = Math.max(0, end - length)
     const chunk = Buffer.allocUnsafe(end - start)
     readFully(read, chunk, start)
     held = Buffer.concat([chunk, held])

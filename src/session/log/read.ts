@@ -31,7 +31,7 @@ export function* readLines(
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
     wanted ??= from
     using file = openSegment(files, segment.name)
-    for (const line of linesFrom(file.read, seek(file.read, file.size(), from))) {
+    for (const line of linesFrom(file.read, seek(file.read, file.size(), from).start)) {
       const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
       if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
       if (header.seq < wanted) continue
@@ -85,7 +85,8 @@ export function* readBackwards(
   for (const segment of listSegments(files).toReversed()) {
     if (segment.firstSeq >= before) continue
     using file = openSegment(files, segment.name)
-    for (const { bytes, ended } of linesBackwards(file.read, file.size())) {
+    const { end } = seek(file.read, file.size(), before)
+    for (const { bytes, ended } of linesBackwards(file.read, end)) {
       const header = ended ? checkRecord(bytes) : undefined
       if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
       if (next !== undefined && header.seq !== next) return
@@ -134,16 +135,21 @@ export function endsAt(files: LogFiles, { seq, segment: name, offset }: Position
 /** A smaller file is read from its beginning. */
 const seekWorthBytes = 1 << 20
 
-/** Finds an offset from which a reader meets this record soon: its line, or a line before it. */
-function seek(read: ReadAt, size: number, seq: number): number {
-  let [low, high] = [0, size]
-  while (high - low > seekWorthBytes) {
+/**
+ * Finds offsets close to a record. Reading on from `start`, a reader meets its line, or lines before it;
+ * reading back from `end`, it meets every line before it.
+ */
+function seek(read: ReadAt, size: number, seq: number): { start: number; end: number } {
+  let [low, high, end] = [0, size, size]
+  while (seq !== Number.POSITIVE_INFINITY && high - low > seekWorthBytes) {
     const middle = Math.floor((low + high) / 2)
     const found = firstRecordAfter(read, middle, high)
-    if (found === undefined || found.seq >= seq) high = middle
-    else low = found.offset
+    if (found === undefined || found.seq >= seq) {
+      high = middle
+      end = found?.offset ?? end
+    } else low = found.offset
   }
-  return low
+  return { start: low, end }
 }
 
 function firstRecordAfter(

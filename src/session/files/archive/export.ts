@@ -91,7 +91,7 @@ export async function exportSession(
   return { session_id: id, records, audit_lines, files: sums.size, bytes: total }
 }
 
-const linesPerStep = 1000
+const linesPerStep = 64
 
 /** Measures the intact records of each segment, and adds the blobs that its lines name to `blobs`. */
 function* measureSegments(

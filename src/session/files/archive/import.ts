@@ -13,7 +13,7 @@ import { parseLogRecord, type RecordHeader } from '../../log/record.ts'
 import { type Manifest, parseManifest } from '../../manifest.ts'
 import { checkSessionId, damageFound } from '../../session-errors.ts'
 import { importedManifest } from '../../transfer.ts'
-import { type RecoveredSession, recoverSession, withBlobData } from '../recover.ts'
+import { type RecoveredSession, recoverSession } from '../recover.ts'
 import { filesystemId, type SessionDirectory, type SessionsHome } from '../session-directory.ts'
 import { StagedSession } from '../staged-session.ts'
 import { verifyInSteps } from '../verify.ts'
@@ -93,18 +93,25 @@ function* checkRecords({ logs, blobs }: SessionDirectory): Generator<void> {
   for (const log of logNames)
     for (const { line, header } of readLines(logs[log], { attested: Number.POSITIVE_INFINITY })) {
       if (header.seq % checkedRecords === 0) yield
-      if (header.epoch > largestNumber || !isReadable(log, line.bytes, header, blobs))
+      if (header.epoch > largestNumber || !(yield* isReadable(log, line.bytes, header, blobs)))
         throw invalidArchive(`record ${header.seq} of its ${log} is invalid`)
     }
 }
 
 /** The event loop may run after so many records. */
-const checkedRecords = 500
+const checkedRecords = 32
 
 /** Can every command read this record and its data? */
-function isReadable(log: LogName, bytes: Buffer, header: RecordHeader, blobs: Blobs): boolean {
+function* isReadable(
+  log: LogName,
+  bytes: Buffer,
+  header: RecordHeader,
+  blobs: Blobs,
+): Generator<void, boolean> {
   try {
-    const record = withBlobData(parseLogRecord(bytes), blobs)
+    const line = parseLogRecord(bytes)
+    const json = line.blob === undefined ? undefined : yield* blobs.get(line.blob)
+    const record = json === undefined ? line : { ...line, data: JSON.parse(json) as unknown }
     const { type, data, slot, spool } = record
     return (
       // A field that is in the line twice has its last value here, and its first one in the header.

@@ -3,17 +3,18 @@ import type { LogFiles } from '../../log/log-files.ts'
 import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import type { Blobs } from '../../log/blobs.ts'
 import { encodeBody, encodeEntry, maxInlineBytes } from '../../log/codec.ts'
-import { type LogPositions, logStart } from '../../log/log-end.ts'
+import { type LogPositions, logStart, type Position } from '../../log/log-end.ts'
 import { readLines } from '../../log/read.ts'
-import { scanLog, type Scanned } from '../../log/scan.ts'
+import { type Scanned, scanSteps } from '../../log/scan.ts'
+import type { Snapshot } from '../../log/snapshot-codec.ts'
 import { readFile } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { attestedBy, type Manifest, newManifest, parseManifest } from '../../manifest.ts'
 import { emptyState, type FoldedState, slotType, turnType } from '../../state.ts'
 import type { Health } from '../../store.ts'
-import { foldRecord } from '../recover.ts'
+import { foldSteps } from '../recover.ts'
 import { assertFilesystemManifest, filesystemId, type SessionDirectory } from '../session-directory.ts'
-import { verifySession } from '../verify.ts'
+import { verifyInSteps } from '../verify.ts'
 import { IntactLineReader, type Salvage, salvageLog } from './salvage.ts'
 
 /** The damage of a session, and what can be saved. */
@@ -39,42 +40,57 @@ export interface Restoration {
   turns: number
 }
 
-/** Reads all of a session and changes nothing. */
-export function diagnose(directory: SessionDirectory, id: string, released?: LogPositions): Diagnosis {
+/** Reads all of a session, in steps, and changes nothing. */
+export function* diagnose(
+  directory: SessionDirectory,
+  id: string,
+  released?: LogPositions,
+): Generator<void, Diagnosis> {
   const { manifest, manifestProblem } = manifestOf(directory, id)
   const { logs, snapshots, blobs } = directory
   const state = emptyState()
-  const newest = snapshots.newestFirst().next().value
-  const health = verifySession(directory, { manifest, released })
+  const newest = yield* newestSnapshot(snapshots)
+  const health = yield* verifyInSteps(directory, { manifest, released })
   const attested = attestedBy(manifest)
   const attestedSeq = Math.max(attested.seq, newest?.ends.journal.seq ?? 0, released?.journal.seq ?? 0)
   let audited = Math.max(attested.audit?.count ?? 0, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
-  const journal = scanLog(logs.journal, {
+  const journal = yield* scanSteps(logs.journal, {
     from: logStart('journal'),
     attestedSeq,
     onRecord(line) {
       audited = Math.max(audited, checkpointOn(line)?.count ?? 0)
-      foldRecord(state, parseLogRecord(line.bytes), blobs)
+      return foldSteps(state, parseLogRecord(line.bytes), blobs)
     },
   })
   const rewrite: Diagnosis['rewrite'] = {}
   let restoration: Restoration = { slots: [], turns: 0 }
   if (journal.state === 'damaged') {
-    const saved = checked(id, salvageLog(logs.journal, journal, attestedSeq))
+    const saved = checked(id, yield* salvageLog(logs.journal, journal, attestedSeq))
     rewrite.journal = saved
     const at = newest?.ends.journal.seq ?? 0
     const setAgain = new Set<string>()
     for (const record of recordsAfter(logs.journal, saved)) {
       audited = Math.max(audited, record.audit?.count ?? 0)
-      if (record.seq <= at) foldRecord(state, record, blobs)
+      yield
+      if (record.seq <= at) yield* foldSteps(state, record, blobs) ?? []
       else if (record.type === slotType && record.slot !== undefined) setAgain.add(record.slot.ext)
     }
     if (newest !== undefined && at >= saved.bad) restoration = restorationOf(state, newest.state, setAgain)
   }
-  const audit = scanLog(logs.audit, { from: logStart('audit'), attestedSeq: audited })
-  if (audit.state === 'damaged') rewrite.audit = checked(id, salvageLog(logs.audit, audit, audited))
+  const audit = yield* scanSteps(logs.audit, { from: logStart('audit'), attestedSeq: audited })
+  if (audit.state === 'damaged') rewrite.audit = checked(id, yield* salvageLog(logs.audit, audit, audited))
   const isDamageNoted = directory.isDamageNoted()
   return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, isDamageNoted }
+}
+
+function* newestSnapshot(
+  snapshots: SessionDirectory['snapshots'],
+): Generator<void, Snapshot<Position> | undefined> {
+  for (const stored of snapshots.newestFirst()) {
+    const snapshot = yield* snapshots.restore(stored)
+    if (snapshot !== undefined) return snapshot
+  }
+  return undefined
 }
 
 /** A session that lacks this many records has lost whole files, or has forged numbers: it is past repair. */

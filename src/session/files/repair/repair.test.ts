@@ -59,7 +59,7 @@ test('after damage in the middle, one record is lost and all others keep their n
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   expect(numbersOf(await eventsOf(id))).toEqual([1, 2])
 
-  const plan = previewRepair(home, id)
+  const plan = await previewRepair(home, id)
   expect(plan).toMatchObject({ needed: true, journal: { bad: 3, salvaged: 3, lost: [{ from: 3, to: 3 }] } })
   expect(readFileSync(journalOf(id), 'utf8')).toBe(damaged)
   const repaired = await repairSession(home, id)
@@ -151,7 +151,7 @@ test('a session with 150,000 intact records after the damage is repaired', async
     ...lines.filter((_, i) => i !== 2),
     ...Array.from({ length: more }, (_, i) => line(7 + i)),
   ])
-  expect(previewRepair(home, id)).toMatchObject({
+  expect(await previewRepair(home, id)).toMatchObject({
     journal: { bad: 3, salvaged: more + 3, lost: [{ from: 3, to: 3 }] },
   })
 })

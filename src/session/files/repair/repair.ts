@@ -3,6 +3,7 @@ import { notRetryable } from '../../../base/errors/stint-error.ts'
 import { makeIfMissing } from '../../../base/fs/disk.ts'
 import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
+import { runInTurns } from '../../../base/process/run-generator.ts'
 import { ulid } from '../../../base/text/id.ts'
 import type { Recovery } from '../../driver.ts'
 import { encodeBody } from '../../log/codec.ts'
@@ -30,11 +31,11 @@ export interface Repaired extends RepairPlan {
 const hold = { kind: 'writer', purpose: 'repair' } as const
 
 /** Says what a repair would do. Takes no lock and changes nothing. */
-export function previewRepair(home: SessionsHome, id: string): RepairPlan {
+export async function previewRepair(home: SessionsHome, id: string): Promise<RepairPlan> {
   const directory = home.locate(id)
   const { root } = directory.paths
-  return withFileErrors(`examine session ${id}`, root, () =>
-    planRepair(id, diagnose(directory, id, observeLock(root).record?.ends)),
+  return await withFileErrors(`examine session ${id}`, root, async () =>
+    planRepair(id, await runInTurns(diagnose(directory, id, observeLock(root).record?.ends))),
   )
 }
 
@@ -53,7 +54,7 @@ export async function repairSession(home: SessionsHome, id: string): Promise<Rep
   )
   let isChanged = false
   try {
-    const diagnosis = diagnose(directory, id, acquired.before?.ends)
+    const diagnosis = await runInTurns(diagnose(directory, id, acquired.before?.ends))
     const plan = planRepair(id, diagnosis)
     if (!plan.needed) {
       acquired.lock.restore(acquired.before)

@@ -3,7 +3,7 @@ import { encodeBody, encodeLine } from '../../log/codec.ts'
 import { laterSegment, type LogFiles } from '../../log/log-files.ts'
 import { checkRecord, type RecordHeader } from '../../log/record.ts'
 import { type Fill, replaceFileBy } from '../../../base/fs/atomic-file.ts'
-import { type DiskSteps, pieceBytes } from '../../../base/fs/disk-steps.ts'
+import type { DiskSteps } from '../../../base/fs/disk-steps.ts'
 import { IntactLineReader, type Salvage } from './salvage.ts'
 
 /** The type of the record in the place of a lost one: the others keep their numbers. */
@@ -38,11 +38,14 @@ export function* rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch
         sum = made.sum
         out.add(Buffer.from(`${made.line}\n`))
       }
-      const fillUpTo = (seq: number): void => {
-        for (; next < seq; next++) make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))
+      function* fillUpTo(seq: number): DiskSteps {
+        for (; next < seq; next++) {
+          make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))
+          yield* out.flushIfLarge()
+        }
       }
       for (const intact of salvage.lines) {
-        fillUpTo(intact.seq)
+        yield* fillUpTo(intact.seq)
         const line = reader.read(intact)
         if (codec.follows === undefined || intact.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
         else make(checkRecord(line) as RecordHeader, rechained(line))
@@ -50,7 +53,7 @@ export function* rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch
         next = intact.seq + 1
         yield* out.flushIfLarge()
       }
-      fillUpTo(salvage.last + 1)
+      yield* fillUpTo(salvage.last + 1)
       const group = next
       for (const body of more) make({ seq: next++, at: now, group, epoch }, body)
       yield* out.flush()
@@ -73,6 +76,9 @@ function rechained(line: Buffer): string {
   return /,"salvaged":"[0-9a-f]{64}"$/.test(body) ? body : `${body},"salvaged":"${hash}"`
 }
 
+/** A write takes lines of this size together: making them takes a fraction of a millisecond. */
+const gatheredBytes = 32 << 10
+
 /** Gathers lines for larger writes. */
 function gatherFor(put: Parameters<Fill>[0]) {
   let lines: Buffer[] = []
@@ -90,7 +96,7 @@ function gatherFor(put: Parameters<Fill>[0]) {
     },
     flush,
     *flushIfLarge(): DiskSteps {
-      if (bytes >= pieceBytes) yield* flush()
+      if (bytes >= gatheredBytes) yield* flush()
     },
   }
 }

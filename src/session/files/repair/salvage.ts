@@ -39,30 +39,39 @@ export interface SeqRange {
 /** A line that would leave a larger gap than this has a forged number, and is not salvaged. */
 const maxGap = 1_000_000
 
-/** Reads all lines from the damaged segment on, and keeps a few numbers for each in memory. */
-export function salvageLog(files: LogFiles, { bad, end }: Scanned, attestedSeq: number): Salvage {
+/** Reads all lines from the damaged segment on, in steps, and keeps a few numbers for each in memory. */
+export function* salvageLog(
+  files: LogFiles,
+  { bad, end }: Scanned,
+  attestedSeq: number,
+): Generator<void, Salvage> {
   const missing = bad?.seq ?? end.seq + 1
   const segments = listSegments(files)
   const damaged = segments.find(({ name }) => name === bad?.segment)
   const from = Math.min(damaged?.firstSeq ?? missing, missing)
   const affected = segments.filter(({ firstSeq }) => firstSeq >= from)
-  const lines = inSequence(
-    affected.flatMap((segment) => intactLines(files, segment)).filter(({ seq }) => seq >= from),
-    from,
-  )
-  const last = Math.max(lines.at(-1)?.seq ?? from - 1, attestedSeq)
+  const intact: IntactLine[] = []
+  for (const segment of affected)
+    for (const line of intactLines(files, segment)) {
+      if (line.seq >= from && intact.push(line) % linesPerStep === 0) yield
+    }
+  const { kept, gaps } = yield* inSequence(intact, from)
+  const lastIntact = kept.at(-1)?.seq ?? from - 1
+  const last = Math.max(lastIntact, attestedSeq)
   return {
     from,
     bad: missing,
-    lines,
-    lost: gapsIn(lines, from, last),
+    lines: kept,
+    lost: last > lastIntact ? [...gaps, { from: lastIntact + 1, to: last }] : gaps,
     last,
     replaced: affected.map(({ name }) => name),
   }
 }
 
-function intactLines(files: LogFiles, { name, until }: Segment): IntactLine[] {
-  const intact: IntactLine[] = []
+/** The event loop may run after this many lines. */
+const linesPerStep = 64
+
+function* intactLines(files: LogFiles, { name, until }: Segment): Generator<IntactLine> {
   using file = openSegment(files, name)
   for (const line of linesFrom(file.read)) {
     for (const [start, bytes] of linesWithin(line.bytes)) {
@@ -70,10 +79,9 @@ function intactLines(files: LogFiles, { name, until }: Segment): IntactLine[] {
       if (header === undefined || header.seq >= until || header.group > header.seq) continue
       if (!hasOwnHash(bytes, files.codec)) continue
       const { seq, at } = header
-      intact.push({ seq, at, segment: name, offset: line.offset + start, bytes: bytes.length })
+      yield { seq, at, segment: name, offset: line.offset + start, bytes: bytes.length }
     }
   }
-  return intact
 }
 
 const lineStart = '{"seq":'
@@ -104,29 +112,23 @@ const prev = /,"prev":"([0-9a-f]{64})","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"
 const prevOf = (line: Buffer): string =>
   prev.exec(line.toString('latin1', Math.max(0, line.length - 240)))?.[1] ?? ''
 
-/** Sorts lines by number, drops duplicates, and stops before a gap that is too large. */
-function inSequence(lines: IntactLine[], from: number): IntactLine[] {
-  const sorted = lines.toSorted((a, b) => a.seq - b.seq)
+/** Sorts lines by number, drops duplicates, stops before a gap that is too large, and finds the gaps. */
+function* inSequence(
+  lines: IntactLine[],
+  from: number,
+): Generator<void, { kept: IntactLine[]; gaps: SeqRange[] }> {
+  const isSorted = lines.every(({ seq }, i) => i === 0 || seq > (lines[i - 1]?.seq ?? 0))
   const kept: IntactLine[] = []
-  let next = from
-  for (const line of sorted) {
-    if (line.seq - next > maxGap) break
-    if (line.seq < next) continue
-    kept.push(line)
-    next = line.seq + 1
-  }
-  return kept
-}
-
-function gapsIn(lines: readonly IntactLine[], from: number, last: number): SeqRange[] {
   const gaps: SeqRange[] = []
   let next = from
-  for (const { seq } of lines) {
-    if (seq > next) gaps.push({ from: next, to: seq - 1 })
-    next = seq + 1
+  for (const line of isSorted ? lines : lines.toSorted((a, b) => a.seq - b.seq)) {
+    if (line.seq - next > maxGap) break
+    if (line.seq < next) continue
+    if (line.seq > next) gaps.push({ from: next, to: line.seq - 1 })
+    next = line.seq + 1
+    if (kept.push(line) % linesPerStep === 0) yield
   }
-  if (next <= last) gaps.push({ from: next, to: last })
-  return gaps
+  return { kept, gaps }
 }
 
 /** The number of records in these ranges. */
