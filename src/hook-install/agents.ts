@@ -5,7 +5,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import type { AgentName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
-import { findOnPath } from './hook-program.ts'
+import { findOnPath } from './own-program.ts'
 import { type AgentFiles, hostSettings } from './host-settings.ts'
 
 export const allAgents = Object.keys(hosts).filter((name): name is AgentName => name !== 'git')

@@ -8,12 +8,12 @@ import { hosts } from '../hook/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
 import { commandInShim, isOurShim, shimText } from './git/shim-text.ts'
-import { isExecutable } from './hook-program.ts'
+import { isExecutable } from './own-program.ts'
 import { hostSettings } from './host-settings.ts'
 import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
 import { findHandlers, missingTools } from './settings/edit-hooks.ts'
-import { readRecord } from './settings/install-record.ts'
+import { partsOf, readRecord } from './settings/install-record.ts'
 import { readSettingsFile } from './settings/settings-file.ts'
 import { decode } from './settings/settings-text.ts'
 import type { HookTarget } from './target.ts'
@@ -57,11 +57,11 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const file = readSettingsFile(path)
   const mentioned = file.bytes?.includes('stint-hook') ?? false
   const record = readRecord(file.real)
-  const none: Part = record
+  const none: Part = partsOf(record).includes('hooks')
     ? {
         state: 'lost',
         problem: 'the hooks that were installed here are gone: another program has rewritten the file',
-        choices: choicesOf({ flags: record.options ?? [] }),
+        choices: choicesOf({ flags: record?.options ?? [] }),
       }
     : { state: 'absent' }
   if (!mentioned) return none

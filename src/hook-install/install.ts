@@ -5,11 +5,12 @@ import { agentHome } from './agents.ts'
 import type { Change, HookWriting } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { installShim, uninstallShim } from './git/shim.ts'
-import { hookProgram, withScript } from './hook-program.ts'
+import { ownProgram, withScript } from './own-program.ts'
 import { inspect } from './inspect.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
+import { installPart, type SettingsPart, uninstallPart } from './settings/change-settings.ts'
 import { choiceFlags } from './settings/command-text.ts'
-import { installSettings, uninstallSettings } from './settings/settings-hooks.ts'
+import { hooksPart } from './settings/hooks-part.ts'
 import { unreadableBy } from './settings/settings-text.ts'
 import type { HookTarget } from './target.ts'
 
@@ -26,7 +27,7 @@ export async function installHooks(
   const { place, path } = target
   const inProject = place === 'project'
   const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && inProject
-  const { program, warning } = hookProgram(shared)
+  const { program, warning } = ownProgram('stint-hook', shared)
   if (warning !== undefined) warn(warning)
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
@@ -40,7 +41,10 @@ export async function installHooks(
   if (target.kind === 'git') return installGuard(target, options)
   if (target.kind === 'shim') return [await installShim(target, options)]
   if (target.kind === 'plugin') return [await installPlugin(target, options)]
-  const change = await installSettings(target, { ...options, program: withScript(target.agent, program) })
+  const { agent } = target
+  const start = { program: withScript(agent, program), place }
+  const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), ...start })
+  const change = await installPart(target, { part, dryRun })
   const problem = unreadableBy(target.agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
@@ -73,5 +77,5 @@ export async function uninstallHooks(
   if (target.kind === 'shim') return [await uninstallShim(target, dryRun)]
   const keep = target.place === 'user' ? agentHome(target.agent) : workspace
   if (target.kind === 'plugin') return [await uninstallPlugin(target, { dryRun, keep })]
-  return [await uninstallSettings(target, { dryRun, keep })]
+  return [await uninstallPart(target, { part: hooksPart(target.agent), dryRun, keep })]
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { hosts } from '../../hook/hosts.ts'
+import { agentTitle, hosts, isHostName } from '../../hook/hosts.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { agentPositionals } from '../hook/options.ts'
 import { stintHome } from '../../base/fs/home.ts'
@@ -58,7 +58,9 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
 /** The candidates for a placeholder of a positional or a value; undefined if the shell completes it. */
 async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
-  if (kind.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
+  const [choices] = /\w+(?:\|\w+)+/.exec(kind) ?? []
+  if (choices !== undefined)
+    return choices.split('|').map((text) => ({ text, help: isHostName(text) ? agentTitle(text) : '' }))
   if (kind === agentPositionals)
     return Object.values(hosts).map(({ name, title }) => ({ text: name, help: title }))
   const find = kind === 'HOLDER' ? findHolders : /\bID\b/.test(kind) ? findSessions : undefined

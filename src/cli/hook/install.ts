@@ -15,7 +15,7 @@ import {
   readShim,
   shimOption,
 } from './options.ts'
-import { changeEach, type ChangesData, renderChanges } from './report.ts'
+import { changeEach, type ChangesData, renderChanges, warnOnce } from './report.ts'
 import { agentSnippet } from './snippet.ts'
 
 export const installCommand = defineBareCommand({
@@ -97,11 +97,7 @@ export const installCommand = defineBareCommand({
     const targets = readShim(agents, options)
       ? [shimTarget()]
       : targetsToInstall(agents, readPlace(options), findWorkspace().path)
-    const warned = new Set<string>()
-    const warnOnce = (message: string): void => {
-      if (!warned.has(message)) warn(message)
-      warned.add(message)
-    }
+    const warnEach = warnOnce(warn)
     const choices = {
       scope,
       hold,
@@ -114,18 +110,21 @@ export const installCommand = defineBareCommand({
       handover: options['no-handover'] ? false : undefined,
       prompts: options['no-prompts'] ? false : undefined,
     }
-    const chosen = { ...choices, dryRun, warn: warnOnce }
-    const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
+    const chosen = { ...choices, dryRun, warn: warnEach }
+    const data = await changeEach(targets, { list: 'hooks', dryRun, say }, (target) =>
+      installHooks(target, chosen),
+    )
     const workspace = findWorkspace().path
     if (!dryRun)
       for (const { problem, fix } of targets.flatMap((target) => doublesOf(target, workspace)))
-        warnOnce(`${problem}; ${fix}`)
+        warnEach(`${problem}; ${fix}`)
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
-  render: (data) => ('snippet' in data ? data.snippet : [renderChanges(data), ...data.next].join('\n')),
+  render: (data) =>
+    'snippet' in data ? data.snippet : [renderChanges(data.hooks, data.dry_run), ...data.next].join('\n'),
 })
 
-type InstallData = (ChangesData & { next: string[] }) | { snippet: string }
+type InstallData = (ChangesData<'hooks'> & { next: string[] }) | { snippet: string }
 
 /** The text for agents; `ARG_ERROR` if something is to be installed as well. */
 function snippetAlone(options: Record<string, unknown>, [agent]: readonly string[]): string {
@@ -172,7 +171,7 @@ export const uninstallCommand = defineBareCommand({
     ['stint hook uninstall git', 'only the guard of this repository'],
     ['stint hook uninstall git --shim', 'only the `git` for your PATH'],
   ],
-  async run({ say }, { options, positionals }): Promise<ChangesData> {
+  async run({ say }, { options, positionals }): Promise<ChangesData<'hooks'>> {
     const dryRun = options['dry-run']
     const workspace = findWorkspace().path
     const agents = readAgents(positionals)
@@ -180,10 +179,11 @@ export const uninstallCommand = defineBareCommand({
     const targets = targetsToInspect(agents, readPlace(options), workspace).filter(
       ({ kind }) => agents.length === 0 || (kind === 'shim') === isOnlyShim,
     )
-    const data = await changeEach(targets, { dryRun, say }, (target) =>
+    const data = await changeEach(targets, { list: 'hooks', dryRun, say }, (target) =>
       uninstallHooks(target, { dryRun, workspace }),
     )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
   },
-  render: (data) => (data.hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(data)),
+  render: ({ hooks, dry_run }) =>
+    hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(hooks, dry_run),
 })

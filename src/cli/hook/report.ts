@@ -1,14 +1,12 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { agentTitle } from '../../hook/hosts.ts'
 import type { Change } from '../../hook-install/change.ts'
-import type { HookTarget } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleLines, visibleText } from '../../base/text/escape.ts'
 
-/** The result of a command that changes hooks. */
-export interface ChangesData {
+/** The result of a command that changes hooks, or the servers of agents; `List` names the changes. */
+export type ChangesData<List extends string> = Record<List, ChangeData[]> & {
   dry_run: boolean
-  hooks: ChangeData[]
   failures: Failure[]
 }
 
@@ -30,28 +28,25 @@ interface Failure {
 }
 
 /** Changes the targets one by one: a broken file is reported at the end, after all others have changed. */
-export async function changeEach(
-  targets: readonly HookTarget[],
-  { dryRun, say }: { dryRun: boolean; say: (text: string) => void },
-  act: (target: HookTarget) => Promise<Change[]>,
-): Promise<ChangesData> {
-  const data: ChangesData = { dry_run: dryRun, hooks: [], failures: [] }
+export async function changeEach<Target extends { agent: string; path: string }, List extends string>(
+  targets: readonly Target[],
+  { list, dryRun, say }: { list: List; dryRun: boolean; say: (text: string) => void },
+  act: (target: Target) => Promise<Change[]>,
+): Promise<ChangesData<List>> {
+  const changes: ChangeData[] = []
+  const failures: Failure[] = []
   for (const target of targets) {
     try {
-      for (const change of await act(target)) data.hooks.push(described(change, dryRun))
+      for (const change of await act(target)) changes.push(described(change, dryRun))
     } catch (error) {
       if (targets.length === 1 || !(error instanceof StintError)) throw error
-      data.failures.push({
-        agent: target.agent,
-        path: target.path,
-        code: error.code,
-        error: error.message,
-      })
+      failures.push({ agent: target.agent, path: target.path, code: error.code, error: error.message })
     }
   }
-  if (data.failures.length === 0) return data
-  if (data.hooks.length > 0) say(renderChanges(data))
-  const message = data.failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
+  const data = { dry_run: dryRun, [list]: changes, failures } as ChangesData<List>
+  if (failures.length === 0) return data
+  if (changes.length > 0) say(renderChanges(changes, dryRun))
+  const message = failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
   throw new StintError('PARTIAL_FAILURE', message, { data })
 }
 
@@ -80,17 +75,26 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
   unchanged: ['already installed in', 'already installed in'],
   removed: ['removed from (later changes are kept)', 'would remove from (keeping later changes)'],
   restored: ['removed from', 'would remove from'],
-  absent: ['no hooks in', 'no hooks in'],
+  absent: ['nothing of stint in', 'nothing of stint in'],
 }
 
 /** Formats the changes for a person, one line per file. */
-export function renderChanges({ dry_run, hooks }: ChangesData): string {
-  const lines = hooks.map(({ agent, path, outcome, backup, diff }) => {
-    const what = `${agentTitle(agent)}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
-    const kept = backup !== undefined && !dry_run ? ` (backup: ${visibleText(backup)})` : ''
+export function renderChanges(changes: readonly ChangeData[], dryRun: boolean): string {
+  const lines = changes.map(({ agent, path, outcome, backup, diff }) => {
+    const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(path)}`
+    const kept = backup !== undefined && !dryRun ? ` (backup: ${visibleText(backup)})` : ''
     if (diff === undefined) return `${what}${kept}`
     // A settings file may contain control characters, which must not reach the terminal.
     return `${what}\n${visibleLines(diff.trimEnd().replaceAll('\r\n', '\n'))}`
   })
   return lines.join('\n')
+}
+
+/** Says each warning once, however many files it is about. */
+export function warnOnce(warn: (message: string) => void): (message: string) => void {
+  const warned = new Set<string>()
+  return (message) => {
+    if (!warned.has(message)) warn(message)
+    warned.add(message)
+  }
 }

@@ -10,6 +10,23 @@ export const mcp: CommandGroup = {
   summary:
     'A server of the Model Context Protocol, with which agents see who works where, claim files and wait.',
   defaultCommand: serve,
-  commands: { serve },
-  examples: [['stint mcp', 'what an MCP client starts; it ends with its client']],
+  commands: {
+    serve,
+    install: {
+      summary: 'make agents start the server',
+      load: async () => (await import('./install.ts')).mcpInstallCommand,
+    },
+    uninstall: {
+      summary: 'remove it from their settings, and nothing else',
+      load: async () => (await import('./install.ts')).mcpUninstallCommand,
+    },
+    status: {
+      summary: 'show which agents start it',
+      load: async () => (await import('./status.ts')).mcpStatusCommand,
+    },
+  },
+  examples: [
+    ['stint mcp install', 'for every agent you have'],
+    ['stint mcp', 'what an MCP client starts; it ends with its client'],
+  ],
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import type { HostName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
-import { findOnPath } from '../hook-program.ts'
+import { findOnPath } from '../own-program.ts'
 import { hostSettings, isSettingsAgent } from '../host-settings.ts'
 import type { Problem } from './examine.ts'
 import { trialEnv, type TrialGround } from './trial.ts'

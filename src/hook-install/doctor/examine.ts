@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isWithin } from '../../base/fs/paths.ts'
-import { findOnPath, ownHook } from '../hook-program.ts'
+import { findOnPath, programFile } from '../own-program.ts'
 import { inspect, type Installation, isShim } from '../inspect.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 import { agentTargets, targetsToInspect } from '../target.ts'
@@ -87,7 +87,7 @@ function findForeign(
   workspace: string,
 ): string | undefined {
   if (place === 'user') return undefined
-  const own = realOf(ownHook())
+  const own = realOf(programFile('stint-hook'))
   // Codex reads the settings of the checkout that a worktree was made from.
   const projects = agent === 'git' ? [workspace] : [workspace, dirname(dirname(path))]
   return files.find((file) => {

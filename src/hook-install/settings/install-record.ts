@@ -25,7 +25,18 @@ export interface InstallRecord {
   sha256: string | null
   /** The words of the chosen options, for an installation after another program has removed the hooks. */
   options?: string[]
+  /** What stint has in the file; absent in the records of earlier versions, which had only hooks. */
+  parts?: PartName[]
 }
+
+/** What stint can have in a settings file. */
+export type PartName = 'hooks' | 'mcp'
+
+const isPartName = (value: unknown): value is PartName => value === 'hooks' || value === 'mcp'
+
+/** The parts that stint has in a file, by its record. */
+export const partsOf = (record: InstallRecord | undefined): PartName[] =>
+  record === undefined ? [] : (record.parts ?? ['hooks'])
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -41,7 +52,8 @@ export function readRecord(path: string): InstallRecord | undefined {
       record.path === path &&
       typeof record.existed === 'boolean' &&
       (record.sha256 === null || isString(record.sha256)) &&
-      isOptional(record.options, (words) => Array.isArray(words) && words.every(isString))
+      isOptional(record.options, (words) => Array.isArray(words) && words.every(isString)) &&
+      isOptional(record.parts, (parts) => Array.isArray(parts) && parts.every(isPartName))
     return valid ? (record as InstallRecord) : undefined
   } catch {
     return undefined

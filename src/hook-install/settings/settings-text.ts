@@ -12,8 +12,8 @@ export interface SettingsText {
 
 const mark = '\uFEFF'
 
-/** Decodes UTF-8; throws if encoding would not restore the bytes. An empty file becomes an empty object. */
-export function decode(bytes: Buffer | undefined): SettingsText {
+/** Decodes UTF-8; throws if encoding would not restore the bytes. An empty file becomes `emptyText`. */
+export function decode(bytes: Buffer | undefined, emptyText = '{}\n'): SettingsText {
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -22,7 +22,7 @@ export function decode(bytes: Buffer | undefined): SettingsText {
   }
   const bom = text.startsWith(mark)
   const plain = bom ? text.slice(mark.length) : text
-  return { text: plain.trim() === '' ? '{}\n' : plain, bom }
+  return { text: plain.trim() === '' ? emptyText : plain, bom }
 }
 
 export const encode = ({ text, bom }: SettingsText): Buffer => Buffer.from(bom ? mark + text : text)

@@ -5,36 +5,30 @@ import { StintError } from '../base/errors/stint-error.ts'
 import type { HostName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
 
-/** The words with which a hook starts stint-hook, and a warning for the user, if there is one. */
-export interface HookProgram {
+/** The words with which settings start a program of stint's, and a warning for the user, if there is one. */
+export interface OwnProgram {
   program: string[]
   warning?: string
 }
 
 /**
- * Chooses how hooks start stint-hook: by its full path, which works whatever PATH the agent has; in files
- * that are shared with other people by its name, since their paths differ.
+ * Chooses how settings start a program of this installation: by its full path, which works whatever PATH the
+ * agent has; in files that are shared with other people by its name, since their paths differ.
  */
-export function hookProgram(shared: boolean): HookProgram {
-  const hook = ownHook()
-  if (!existsSync(hook))
-    throw new StintError('NOT_FOUND', `stint is not completely installed: ${hook} is missing`, {
+export function ownProgram(name: 'stint' | 'stint-hook', shared: boolean): OwnProgram {
+  const file = programFile(name)
+  if (!existsSync(file))
+    throw new StintError('NOT_FOUND', `stint is not completely installed: ${file} is missing`, {
       hint: 'Install it again: npm install --global stint',
     })
   if (shared) {
-    const warning =
-      findOnPath('stint-hook') === undefined
-        ? 'stint-hook is not on PATH: until it is (npm install --global stint), shared hooks do nothing here'
-        : undefined
-    return { program: ['stint-hook'], ...(warning && { warning }) }
+    const what = name === 'stint' ? 'the shared entry does' : 'shared hooks do'
+    const warning = `${name} is not on PATH: until it is (npm install --global stint), ${what} nothing here`
+    return { program: [name], ...(findOnPath(name) === undefined && { warning }) }
   }
-  const isTemporary = /[/\\]_npx[/\\]/.test(hook)
-  return {
-    program: [stableNode(), hook],
-    ...(isTemporary && {
-      warning: `npm may remove ${hook} at any time: install stint (npm install --global stint), then its hooks from there`,
-    }),
-  }
+  const isTemporary = /[/\\]_npx[/\\]/.test(file)
+  const warning = `npm may remove ${file} at any time: install stint (npm install --global stint), then repeat this`
+  return { program: [stableNode(), file], ...(isTemporary && { warning }) }
 }
 
 export const isExecutable = (path: string): boolean =>
@@ -51,9 +45,9 @@ export function withScript(host: HostName, program: readonly string[]): string[]
   return hosts[host].usesScript && isUsable ? [script, ...program] : [...program]
 }
 
-/** The stint-hook of the installation that is running. */
-export const ownHook = (): string =>
-  join(dirname(realpathSync.native(process.argv[1] ?? '')), 'stint-hook.cjs')
+/** A program of the installation that is running. */
+export const programFile = (name: 'stint' | 'stint-hook'): string =>
+  join(dirname(realpathSync.native(process.argv[1] ?? '')), `${name}.cjs`)
 
 /** Prefers the link to node on PATH: the directory behind it may be named by version, and go with it. */
 function stableNode(): string {
