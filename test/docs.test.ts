@@ -28,6 +28,7 @@ class UserWorld extends World {
     this.env.HOME = join(this.tmp, 'user')
     mkdirSync(join(this.env.HOME, '.claude'), { recursive: true })
     symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
+    symlinkSync(join(projectRoot, 'node_modules/@langchain'), join(this.tmp, 'node_modules/@langchain'))
     for (const name of ['stint', 'stint-hook'])
       symlinkSync(join(dirname(stintBin), `${name}.cjs`), join(this.tmp, 'node_modules/.bin', name))
     this.env.PATH = `${join(this.tmp, 'node_modules/.bin')}:${this.env.PATH ?? ''}`

@@ -45,6 +45,12 @@ test('a tool runs with only the installed package', async () => {
   expect(dirname(meta.session_tmp_dir ?? '')).toBe(consumer.runs)
 })
 
+test('importing an adapter without the package that it is for says what to install', async () => {
+  const source = `await import('stint/langgraph').catch(({ code, hint }) => console.log(code, hint))`
+  const { stdout } = succeeded(await consumer.node('adapter.js', source))
+  expect(stdout).toBe('PEER_MISSING Run `npm install @langchain/langgraph-checkpoint @langchain/core`.\n')
+})
+
 test('npx finds the binary in this repository', async () => {
   const args = ['--no-install', 'stint', '--version']
   const { code, stdout } = await consumer.start('npx', args, { cwd: projectRoot }).finished

@@ -1,7 +1,7 @@
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PackageConsumer, succeeded } from './support/package-consumer.ts'
+import { PackageConsumer, peers, succeeded } from './support/package-consumer.ts'
 import { promised, specifier } from './support/package-promises.ts'
 import { projectRoot } from './support/world.ts'
 
@@ -10,8 +10,8 @@ const tool = (path: string): string => join(projectRoot, 'node_modules', path)
 const consumer = new PackageConsumer()
 beforeAll(async () => {
   await consumer.unpack()
-  // Users of this subpath have Vitest installed.
-  symlinkSync(tool('vitest'), join(consumer.path, 'node_modules/vitest'))
+  // Users of a subpath have the package installed that it is for.
+  consumer.link('vitest', ...peers)
 })
 afterAll(() => consumer[Symbol.asyncDispose]())
 

@@ -5,7 +5,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '../src/cli/stint.ts'
-import { filesOf, manifest, PackageConsumer } from './support/package-consumer.ts'
+import { filesOf, manifest, PackageConsumer, peers } from './support/package-consumer.ts'
 import { promised, specifier } from './support/package-promises.ts'
 import { projectRoot } from './support/world.ts'
 
@@ -118,6 +118,7 @@ test('exports, bin and dist agree', () => {
 
 test('every subpath can be imported, prints nothing, and exports exactly the documented names', async () => {
   expect(Object.keys(manifest.exports).sort()).toEqual(Object.keys(promised).sort())
+  consumer.link(...peers)
   const plain = Object.entries(promised).flatMap(([subpath, names]) =>
     names === 'in its runner' ? [] : [[subpath, names] as const],
   )

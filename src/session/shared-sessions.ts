@@ -79,8 +79,15 @@ export class SharedSessions {
       const entry = this.#entries.get(id)
       if (entry !== undefined) await this.#closeOne(entry)
     }
+    const isOpen = (): boolean => {
+      const entry = this.#entries.get(id)
+      return entry?.isOpen === true && !entry.isEnding && !entry.mustEnd
+    }
     return {
       id,
+      get isOpen() {
+        return isOpen()
+      },
       use: async (fn) => {
         const { entry, session } = await this.#enter(id, options, idleMs, systemClock.mono() + waitMs)
         const scope = { isInUse: true }

@@ -107,6 +107,8 @@ export interface HoldOptions extends Pick<CreateOptions, 'snapshots' | 'purpose'
 /** A session that is opened when it is used. The options of the use that opens it count. */
 export interface SharedSession extends AsyncDisposable {
   readonly id: string
+  /** Is it open in this process, so that a use need not wait for another one? */
+  readonly isOpen: boolean
   /**
    * Calls `fn` with the open session; several uses may run at once. Do not close the session in `fn`. If
    * another process has taken the session over, `fn` gets `FENCED`, and the next use opens it again.

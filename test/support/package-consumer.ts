@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type Finished, projectRoot, World } from './world.ts'
 
 type Target = string | { [condition: string]: Target }
@@ -24,6 +24,9 @@ export const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'
 export function filesOf(target: Target): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
 }
+
+/** The optional peers that some subpaths need, and that these tests have. */
+export const peers = ['@langchain/core', '@langchain/langgraph-checkpoint']
 
 /** Variables that `npm test` sets; an npm started by a test must not see them. */
 const npmSettings = Object.keys(process.env).filter((name) => /^(npm_|INIT_CWD$)/i.test(name))
@@ -60,6 +63,15 @@ export class PackageConsumer extends World {
     mkdirSync(place, { recursive: true })
     const args = ['-xzf', this.tarball, '--strip-components', '1', '-C', place]
     succeeded(await this.run('tar', args))
+  }
+
+  /** Makes packages of this repository's own node_modules available, as a user installs them. */
+  link(...names: readonly string[]): void {
+    for (const name of names) {
+      const place = join(this.path, 'node_modules', name)
+      mkdirSync(dirname(place), { recursive: true })
+      symlinkSync(join(projectRoot, 'node_modules', name), place)
+    }
   }
 
   async install(): Promise<void> {

@@ -43,6 +43,7 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
   './jest/environment': 'in its runner',
   './jest/global-setup': ['default'],
   './jest/global-teardown': ['default'],
+  './langgraph': ['StintSaver'],
   './lock': [
     'LOCK_DEFAULT_TTL_MS',
     'LOCK_SCHEMA_VERSION',

@@ -36,6 +36,7 @@ export const errorTable = {
   BUDGET_EXCEEDED: entry(4, 'Raise --max-bytes or --max-files, or find out what fills the scratch.'),
   SESSION_CLOSED: entry(4, 'Open the session again before you write to it.'),
   SESSION_LOCKED: entry(4, 'Wait for its holder, or end it; `stint sessions fork` gives you a copy.', true),
+  CHECKPOINT_STALE: entry(4, 'Run the graph again: it then begins with the newest checkpoint of its thread.'),
   FENCED: entry(4, 'Resume the session again: what was acknowledged is there.'),
   JOURNAL_CORRUPT: entry(
     4,
@@ -65,6 +66,7 @@ export const errorTable = {
   SECRET_UNSAFE: entry(4, 'Make it a regular file of yours that nobody else may read: `chmod 600`.'),
   SECRET_LEAK: entry(4, 'Report it with what was being written, but without the secret.'),
   SECRET_MISSING: entry(5, 'Set that variable, or write that file, then try again.'),
+  PEER_MISSING: entry(5, 'Install the package that the message names.'),
   NOT_FOUND: entry(5, 'Check the name.'),
   NAME_TAKEN: entry(6, 'Choose another name, or leave it out to get a new one.'),
   ACT_MISMATCH: entry(6, 'Give each act a key of its own; nothing was done.'),
