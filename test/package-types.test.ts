@@ -43,9 +43,15 @@ test.each([
     typeRoots: [tool('@types')],
   }
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-  const { code, stdout } = await consumer.run(process.execPath, [tool('typescript/bin/tsc'), '-p', project])
-  expect(stdout).toBe('')
-  expect(code).toBe(0)
+  const { stdout } = await consumer.run(process.execPath, [tool('typescript/bin/tsc'), '-p', project])
+  // The types of a peer need not be as strict as ours.
+  const isOurs = (error: string): boolean => error !== '' && !/^\S*node_modules\/(?!stint\/)/.test(error)
+  expect(
+    stdout
+      .trimEnd()
+      .split(/\n(?! )/)
+      .filter(isOurs),
+  ).toEqual([])
 })
 
 test('arethetypeswrong finds no problem with the types of any subpath', async () => {

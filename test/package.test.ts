@@ -100,7 +100,9 @@ test('an entry point imports no other package except its peers', () => {
     for (const target of importsIn(path))
       if (target.startsWith('.')) files.add(posix.join(posix.dirname(path), target))
   const isPackage = (target: string): boolean =>
-    /^(@[\w-]+\/)?[a-z][\w./-]*$/.test(target) && !/^(node:|pg$|vitest|jest-)/.test(target)
+    /^(@[\w-]+\/)?[a-z][\w./-]*$/.test(target) &&
+    !/^(node:|pg$|vitest|jest-)/.test(target) &&
+    !peers.includes(target)
   const packages = [...files].flatMap(importsIn).filter(isPackage)
   expect(packages).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * A checkpointer for LangGraph. Each thread is a session. A checkpoint is on disk when `put` resolves, and a run
- * that another one has overtaken is refused, so that a thread never forks by accident.
+ * A checkpointer for LangGraph. Each thread is a session. A checkpoint is on disk when `put` resolves, and a
+ * run that another one has overtaken is refused, so that a thread never forks by accident.
  *
  * @module stint/langgraph
  */

@@ -27,7 +27,7 @@ export interface CheckpointData extends NewCheckpoint {
   since?: number
 }
 
-/** The data of a `writes` event. An index below 0 replaces an earlier write; others are ignored if repeated. */
+/** The data of a `writes` event. An index below 0 replaces an earlier write; others count once. */
 export interface WritesData {
   ns: string
   id: string
@@ -142,8 +142,8 @@ export class ThreadHistory {
   }
 
   /**
-   * Throws `CHECKPOINT_STALE` if another run has stored a child of this checkpoint that the asking one has not
-   * seen. `readAt` is the last record of the thread when the asking saver read the checkpoint, if it has.
+   * Throws `CHECKPOINT_STALE` if another run has stored a child of this checkpoint that the asking one has
+   * not seen. `readAt` is the last record of the thread when the asking saver read the checkpoint, if it has.
    */
   assertNotOvertaken(
     { ns, parent = '', id }: { ns: string; parent?: string; id?: string },

@@ -49,7 +49,7 @@ export class ThreadSessions {
     })
   }
 
-  /** The history of a thread, without a lock. With `newestOf`, only the newest checkpoint of that namespace. */
+  /** The history of a thread, without a lock; or only the newest checkpoint of the namespace `newestOf`. */
   async read(thread: string, newestOf?: string): Promise<ThreadHistory> {
     const session = this.#hold(thread)
     if (session.isOpen) return await session.use(async (open) => await openThread(open).history)
