@@ -68,6 +68,7 @@ export {
   type SearchOptions,
   type Session,
   type SessionEvent,
+  type SessionName,
   type SessionSecrets,
   type SessionState,
   type SessionStore,

@@ -4,6 +4,7 @@ import { newSessionId } from '../base/text/id.ts'
 import { checkSecretRef } from '../secrets/index.ts'
 import { type Manifest, newManifest, revised } from './manifest.ts'
 import { checkSessionId } from './session-errors.ts'
+import { keyId, namesOf } from './session-name.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { CreateOptions } from './store.ts'
 
@@ -11,7 +12,9 @@ import type { CreateOptions } from './store.ts'
 export function createManifest(
   store: string,
   {
-    id = newSessionId(),
+    key,
+    id = key === undefined ? newSessionId() : keyId(key),
+    labels,
     tool,
     title,
     workspace,
@@ -33,7 +36,8 @@ export function createManifest(
   checkStrings(facts)
   const all = { ...facts, secrets: refs.length === 0 ? undefined : refs }
   const clean = JSON.parse(secrets.gate.stringify(all)) as object
-  return revised(newManifest(id, store, now), now, {
+  const manifest = { ...newManifest(id, store, now), ...namesOf({ id, key, labels }, secrets.gate) }
+  return revised(manifest, now, {
     kind: 'create',
     ...clean,
     mask,

@@ -14,6 +14,7 @@ import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
+import { keyId, namesOf, sessionIdOf, withKey } from './session-name.ts'
 import { SharedSessions } from './shared-sessions.ts'
 import type { Session } from './session.ts'
 import { snapshotPolicy } from './state.ts'
@@ -23,6 +24,7 @@ import type {
   HoldOptions,
   ListOptions,
   ResumeOptions,
+  SessionName,
   SessionStore,
   SessionSummary,
 } from './store.ts'
@@ -67,7 +69,6 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
   }
 
   async function read(id: string): Promise<ReadableSession> {
-    checkSessionId(id)
     const session = await driver.read(id)
     assertWrittenBy(driver.id, id, session.manifest.store)
     return session
@@ -79,7 +80,13 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
   /** Takes the secrets that a session knows along, when it forks itself. */
   async function fork(
     id: string,
-    { at, id: forkId = newSessionId(), title, purpose }: ForkOptions = {},
+    {
+      at,
+      key,
+      id: forkId = key === undefined ? newSessionId() : keyId(key),
+      title,
+      purpose,
+    }: ForkOptions = {},
     secrets = new RegisteredSecrets(),
   ): Promise<Session> {
     checkStrings({ title, purpose })
@@ -88,8 +95,9 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     const { secrets: refs, ...facts } = factsOf(source.manifest)
     secrets.apply({ secrets: refs, mask: facts.mask })
     const now = clock.now()
+    const names = namesOf({ id: forkId, key, labels: source.manifest.labels }, secrets.gate)
     const manifestAt = (seq: number): Manifest =>
-      revised(newManifest(forkId, driver.id, now), now, {
+      revised({ ...newManifest(forkId, driver.id, now), ...names }, now, {
         kind: 'fork',
         ...facts,
         ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
@@ -121,8 +129,8 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, policy)
   }
 
-  async function resume(id: string, options: ResumeOptions = {}): Promise<Session> {
-    checkSessionId(id)
+  async function resume(name: SessionName, options: ResumeOptions = {}): Promise<Session> {
+    const id = sessionIdOf(name)
     const policy = snapshotPolicy(options.snapshots)
     const secrets = new RegisteredSecrets()
     // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
@@ -139,7 +147,9 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     }
   }
 
-  const resumeOrCreate: SessionStore['resumeOrCreate'] = async (id, options = {}) => {
+  const resumeOrCreate: SessionStore['resumeOrCreate'] = async (name, options = {}) => {
+    const id = sessionIdOf(name)
+    const { create: creating = {} } = withKey(name, { create: options })
     for (let attempt = 1; ; attempt++) {
       try {
         return await resume(id, options)
@@ -147,7 +157,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
         if (errorCode(error) !== 'NOT_FOUND') throw error
       }
       try {
-        return await create({ ...options, id })
+        return await create({ ...creating, id })
       } catch (error) {
         // Another process was faster: resume what it has created, unless that cannot be found at all.
         if (errorCode(error) !== 'NAME_TAKEN' || attempt === maxAttempts) throw error
@@ -170,13 +180,15 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     resume,
     resumeOrCreate,
 
-    hold: (id, options) => (shared ??= new SharedSessions(driver, openShared)).hold(id, options),
+    hold: (name, options = {}) =>
+      (shared ??= new SharedSessions(driver, openShared)).hold(sessionIdOf(name), withKey(name, options)),
 
     async close() {
       await shared?.close()
     },
 
-    visit: (id, fn, options = {}) => visitSession(driver, id, fn, options, clock),
+    visit: async (name, fn, options = {}) =>
+      await visitSession(driver, sessionIdOf(name), fn, withKey(name, options), clock),
 
     list,
 
@@ -185,24 +197,20 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       yield* searchSessions(driver, await list(options), pattern, options, clock.now())
     },
 
-    inspect: async (id) => inspectionOf(driver, await read(id)),
+    inspect: async (name) => inspectionOf(driver, await read(sessionIdOf(name))),
 
-    fork: (id, options) => fork(id, options),
+    fork: async (name, options) => await fork(sessionIdOf(name), options),
 
-    async unlock(id) {
-      checkSessionId(id)
-      return await driver.unlock(id)
-    },
+    unlock: async (name) => await driver.unlock(sessionIdOf(name)),
 
-    async *follow(id, { from = 1, type, all = false, signal } = {}) {
-      const inspection = inspectionOf(driver, await read(id))
+    async *follow(name, { from = 1, type, all = false, signal } = {}) {
+      const inspection = inspectionOf(driver, await read(sessionIdOf(name)))
       for await (const event of followEvents(driver, inspection, { from, signal }))
         if (isVisible(event, type, all)) yield event
     },
 
-    async remove(id, options = {}) {
-      checkSessionId(id)
-      await driver.remove(id, options)
+    async remove(name, options = {}) {
+      await driver.remove(sessionIdOf(name), options)
     },
   }
 }
@@ -231,7 +239,12 @@ async function openWithin(
   }
 }
 
-const matches = (summary: SessionSummary, { workspace, tool, prefix = '' }: ListOptions): boolean =>
+const matches = (
+  summary: SessionSummary,
+  { workspace, tool, prefix = '', keyPrefix, labels = {} }: ListOptions,
+): boolean =>
   (workspace ?? summary.workspace) === summary.workspace &&
   (tool ?? summary.tool) === summary.tool &&
-  summary.id.startsWith(prefix)
+  summary.id.startsWith(prefix) &&
+  (keyPrefix === undefined || summary.key?.startsWith(keyPrefix) === true) &&
+  Object.entries(labels).every(([name, value]) => summary.labels?.[name] === value)

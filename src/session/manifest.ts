@@ -10,6 +10,9 @@ export interface Manifest {
   /** The store that wrote it, and the only one that may resume it. */
   store: string
   created_at: string
+  /** Its id stands for this. */
+  key?: string
+  labels?: Record<string, string>
   /** The history of the session as a whole, oldest first, without old resumes and closes. */
   revisions: Revision[]
   [more: string]: unknown
@@ -108,8 +111,8 @@ export function summarize(
 ): SessionSummary {
   const { tool, title, workspace } = factsOf(manifest)
   const createdAt = Date.parse(manifest.created_at)
-  const { session_id: id, store } = manifest
-  return { id, store, tool, title, workspace, createdAt, lastAt: lastAt ?? createdAt, ...known }
+  const { session_id: id, store, key, labels } = manifest
+  return { id, store, key, labels, tool, title, workspace, createdAt, lastAt: lastAt ?? createdAt, ...known }
 }
 
 /** Sorts summaries: newest activity first. */
@@ -129,12 +132,15 @@ export function attestedBy({ revisions }: { revisions: readonly Revision[] }): {
 /** A manifest read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseManifest(text: string): Manifest | undefined {
   const value = parseObject(text)
-  const { schema, session_id, store, created_at, revisions } = value ?? {}
+  const { schema, session_id, store, created_at, revisions, key, labels } = value ?? {}
   if (schema !== 1 || typeof session_id !== 'string' || typeof store !== 'string') return undefined
+  if (!isOptional(key, isString) || !isOptional(labels, isLabels)) return undefined
   if (typeof created_at !== 'string' || Number.isNaN(Date.parse(created_at))) return undefined
   if (!Array.isArray(revisions) || !revisions.every(isRevision)) return undefined
   return value as unknown as Manifest
 }
+
+const isLabels = (value: unknown): boolean => isRecord(value) && Object.values(value).every(isString)
 
 function isRevision(value: unknown): boolean {
   if (!isRecord(value)) return false

@@ -4,7 +4,6 @@ import { errorCode, errorMessage } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { durationMs, timerMs } from '../base/text/duration.ts'
 import type { StoreDriver } from './driver.ts'
-import { checkSessionId } from './session-errors.ts'
 import type { Session } from './session.ts'
 import type { HoldOptions, ResumeOptions, SharedSession } from './store.ts'
 
@@ -72,7 +71,6 @@ export class SharedSessions {
   }
 
   hold(id: string, options: HoldOptions = {}): SharedSession {
-    checkSessionId(id)
     const idleMs = durationMs(options.idle ?? defaultIdleMs, 'idle')
     const waitMs = durationMs(options.wait ?? defaultWaitMs, 'wait')
     const close = async (): Promise<void> => {

@@ -20,21 +20,24 @@ export interface SessionStore {
   /** Creates a session and holds it for writing. */
   create(options?: CreateOptions): Promise<Session>
   /** Resumes a session as it was left, held for writing. `SESSION_LOCKED` while a living process holds it. */
-  resume(id: string, options?: ResumeOptions): Promise<Session>
+  resume(name: SessionName, options?: ResumeOptions): Promise<Session>
   /**
    * Resumes a session, or creates it if there is none: of many processes at once, one creates it. Options for
    * a new session, such as `tool` or `title`, do not change one that exists.
    */
-  resumeOrCreate(id: string, options?: ResumeOptions & Omit<CreateOptions, 'id'>): Promise<Session>
+  resumeOrCreate(
+    name: SessionName,
+    options?: ResumeOptions & Omit<CreateOptions, 'id' | 'key'>,
+  ): Promise<Session>
   /**
    * Keeps a session open while this program uses it, and closes it when it is idle, or when another process
    * waits for it. All uses of a session share it; at most 64 sessions of a store are open at once.
    */
-  hold(id: string, options?: HoldOptions): SharedSession
+  hold(name: SessionName, options?: HoldOptions): SharedSession
   /** Closes the sessions that `hold` keeps open, each when its last use has ended. */
   close(): Promise<void>
   /** Lets a script or hook write a few records, even while another process holds the session. */
-  visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
+  visit<T>(name: SessionName, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
   /**
@@ -43,23 +46,29 @@ export interface SessionStore {
    */
   search(pattern: string | RegExp, options?: SearchOptions): AsyncIterable<FoundEvent>
   /** Opens a session for reading, even while another process writes to it. */
-  inspect(id: string): Promise<Inspection>
+  inspect(name: SessionName): Promise<Inspection>
   /** Copies a session up to a record, under a new id; the original is not changed. */
-  fork(id: string, options?: ForkOptions): Promise<Session>
+  fork(name: SessionName, options?: ForkOptions): Promise<Session>
   /** Takes a session away from a holder that cannot be seen from here, such as one in another container. */
-  unlock(id: string): Promise<Holder | undefined>
+  unlock(name: SessionName): Promise<Holder | undefined>
   /**
    * Yields the events from a record on, also those that come later, across writers, until `signal` aborts.
    * What a visitor left is yielded once: while it is pending, or when it has a number. `NOT_FOUND` once the
    * session is removed.
    */
-  follow(id: string, options?: FollowOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
+  follow(name: SessionName, options?: FollowOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
   /**
    * Removes a session; `SESSION_LOCKED` while a living process holds it. It stays readable in the trash of a
    * file store, or in the tables of a database, until that is emptied; with `purge` it is deleted at once.
    */
-  remove(id: string, options?: RemoveOptions): Promise<void>
+  remove(name: SessionName, options?: RemoveOptions): Promise<void>
 }
+
+/**
+ * A session by its id, or by its key: any string of 1 to 4,096 bytes that the program has chosen. A session has
+ * an id of its own, or one that stands for its key.
+ */
+export type SessionName = string | { key: string }
 
 /**
  * What is replaced before it is written.
@@ -71,6 +80,10 @@ export type Mask = 'registered' | 'tokens'
 export interface CreateOptions {
   /** By default a new one. */
   id?: string
+  /** Instead of an id; see `SessionName`. */
+  key?: string
+  /** Strings by name, for `list`. They do not change. */
+  labels?: Readonly<Record<string, string>>
   /** The program the session belongs to. */
   tool?: string
   title?: string
@@ -99,7 +112,7 @@ export interface HoldOptions extends Pick<CreateOptions, 'snapshots' | 'purpose'
   /** How long a use waits for another process that holds the session (5 s). */
   wait?: string | number
   /** Creates the session if it does not exist. */
-  create?: Omit<CreateOptions, 'id'>
+  create?: Omit<CreateOptions, 'id' | 'key'>
   /** Called if a session was not closed cleanly, and no caller of `close` hears it. By default a warning. */
   onWarning?: (message: string) => void
 }
@@ -122,7 +135,7 @@ export interface VisitOptions {
   /** How long to wait for other visitors; 2 s by default. A visit does not wait for a writer. */
   wait?: string | number
   /** Creates the session if it does not exist. */
-  create?: Omit<CreateOptions, 'id'>
+  create?: Omit<CreateOptions, 'id' | 'key'>
   purpose?: string
   /** Secrets whose values must not reach the disk. */
   secrets?: readonly { ref: SecretRef; value: string }[]
@@ -167,6 +180,8 @@ export interface ForkOptions {
   /** The last record of the fork; all records by default. */
   at?: number
   id?: string
+  /** Instead of an id. A fork does not have the key of its original, but its labels. */
+  key?: string
   title?: string
   purpose?: string
 }
@@ -178,6 +193,10 @@ export interface ListOptions {
   tool?: string
   /** Only sessions whose ids begin with this. */
   prefix?: string
+  /** Only sessions whose keys begin with this. */
+  keyPrefix?: string
+  /** Only sessions that have all of these labels. */
+  labels?: Readonly<Record<string, string>>
 }
 
 export interface SearchOptions extends ListOptions {
@@ -294,6 +313,9 @@ export interface SessionSummary {
   id: string
   store: string
   state: SessionState
+  /** As it was given. */
+  key?: string
+  labels?: Record<string, string>
   tool?: string
   title?: string
   workspace?: string

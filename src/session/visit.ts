@@ -10,7 +10,7 @@ import { inspectionOf } from './inspection.ts'
 import { drainSpool, giveBack, takeSnapshot } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
-import { assertWrittenBy, checkSessionId } from './session-errors.ts'
+import { assertWrittenBy } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { applyAuditRecord } from './state.ts'
 import type { Inspection, Visit, VisitOptions, VisitReceipt } from './store.ts'
@@ -26,7 +26,6 @@ export async function visitSession<T>(
   options: VisitOptions,
   clock: Clock,
 ): Promise<T> {
-  checkSessionId(id)
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)

@@ -4,6 +4,7 @@ import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
 import { holdCases } from './store-conformance/hold-cases.ts'
 import { lockCases } from './store-conformance/lock-cases.ts'
+import { nameCases } from './store-conformance/name-cases.ts'
 import { searchCases } from './store-conformance/search-cases.ts'
 import { secretCases } from './store-conformance/secret-cases.ts'
 import { sessionCases } from './store-conformance/session-cases.ts'
@@ -20,6 +21,7 @@ import { visitCases } from './store-conformance/visit-cases.ts'
 export function storeConformance(makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] {
   const cases: StoreCases = {
     ...sessionCases,
+    ...nameCases,
     ...eventCases,
     ...searchCases,
     ...slotCases,

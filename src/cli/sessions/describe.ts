@@ -9,6 +9,8 @@ import type { Column } from '../text/table.ts'
 export const describeSession = (summary: SessionSummary) => ({
   session_id: summary.id,
   state: summary.state,
+  key: summary.key ?? null,
+  labels: summary.labels ?? {},
   tool: summary.tool ?? null,
   title: summary.title ?? null,
   workspace: summary.workspace ?? null,

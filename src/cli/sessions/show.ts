@@ -54,6 +54,8 @@ function renderSession(data: Shown, zone: Zone): string {
     ['session', data.session_id],
     ['state', data.state],
     ['held by', holder === null ? undefined : holderText(holder)],
+    ['key', data.key ?? undefined],
+    ...Object.entries(data.labels).map(([name, value]): [string, string] => ['label', `${name}=${value}`]),
     ['tool', data.tool ?? undefined],
     ['title', data.title ?? undefined],
     ['workspace', data.workspace ?? undefined],

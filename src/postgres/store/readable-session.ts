@@ -9,7 +9,7 @@ import {
   sessionState,
   type SessionSummary,
 } from '../../session/index.ts'
-import { isString, parseObject } from '../../base/text/fields.ts'
+import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
 import type { LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { recoverRows } from './recover.ts'
@@ -58,13 +58,15 @@ export class ReadableRows implements ReadableSession {
 /** A session as lists show it. One with an invalid manifest is damaged, and does not hide the others. */
 export function summarizeRow(row: SessionRow): SessionSummary {
   const { id, store, tool, title, workspace, lastAt, turns, bytes, holder, damage } = row
-  const { created_at: created } = parseObject(row.manifest) ?? {}
+  const { created_at: created, key, labels } = parseObject(row.manifest) ?? {}
   const createdAt = isString(created) ? Date.parse(created) : Number.NaN
   const isInvalid = Number.isNaN(createdAt)
   return {
     id,
     store,
     state: sessionState(rowStanding(row), holder, isInvalid || damage !== undefined),
+    key: isString(key) ? key : undefined,
+    labels: isRecord(labels) ? (labels as Record<string, string>) : undefined,
     tool,
     title,
     workspace,

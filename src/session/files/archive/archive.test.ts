@@ -87,6 +87,19 @@ test('an import gets a new id if its own is taken; a requested id that is taken 
   expect(readdirSync(join(home, 'sessions')).filter((name) => name.startsWith('.new'))).toEqual([])
 })
 
+test('an imported session has its key only under the id that stands for it, and its labels', async () => {
+  const key = 'users/ümit'
+  const session = await store.create({ key, labels: { project: 'x' } })
+  await session.close()
+  const { id } = session
+  const { archive } = await exportAs(id)
+  await store.remove(id)
+  expect(await importFrom(archive)).toMatchObject({ session_id: id })
+  await importFrom(archive, 'other')
+  expect(await store.list({ keyPrefix: key })).toMatchObject([{ id, key }])
+  expect(await store.list({ labels: { project: 'x' } })).toHaveLength(2)
+})
+
 test('tar and sha256sum read an archive, and an archive that GNU tar has repacked can be imported', async () => {
   const long = 'l'.repeat(128)
   await makeSession(long)
