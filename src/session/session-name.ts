@@ -22,7 +22,7 @@ export const withKey = <Options extends { create?: object }>(name: SessionName, 
     ? { ...options, create: { ...options.create, key: name.key } }
     : options
 
-/** The id of the session with a key: a hash, because a key may be longer than a file name, and confidential. */
+/** The id of the session with a key: a hash, as a key may be longer than a file name, and confidential. */
 export function keyId(key: unknown): string {
   if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyBytes)
     throw new StintError('ARG_ERROR', `the key of a session is a string of 1 to ${maxKeyBytes} bytes`)

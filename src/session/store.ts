@@ -65,8 +65,8 @@ export interface SessionStore {
 }
 
 /**
- * A session by its id, or by its key: any string of 1 to 4,096 bytes that the program has chosen. A session has
- * an id of its own, or one that stands for its key.
+ * A session by its id, or by its key: any string of 1 to 4,096 bytes that the program has chosen. A session
+ * has an id of its own, or one that stands for its key.
  */
 export type SessionName = string | { key: string }
 
