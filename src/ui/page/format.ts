@@ -9,6 +9,9 @@ export const shown = (text: string, maxLength = 300): string => visibleText(text
 export const shownLines = (text: string, maxLength = 20_000): string =>
   visibleLines(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 
+/** A count, with its thousands apart. */
+export const shownCount = (count: number): string => count.toLocaleString('en-US')
+
 const units = [
   { ms: 86_400_000, name: 'd' },
   { ms: 3_600_000, name: 'h' },

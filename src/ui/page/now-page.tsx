@@ -1,7 +1,7 @@
 import { type Incident, type NowView, type NowRun, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
-import { formatBytes, shortened, shown } from './format.ts'
+import { formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './now-state.ts'
 import { ShellLine, Empty, Place } from './parts.tsx'
 import { linkTo, route } from './route.ts'
@@ -34,7 +34,7 @@ export function NowPage() {
               ))}
             </div>
           )}
-          <MoreSessions state={state} shownCount={tiles.length} chosen={chosen} />
+          <MoreSessions state={state} tileCount={tiles.length} chosen={chosen} />
         </div>
         <div>
           <Findings findings={state.findings} />
@@ -59,7 +59,7 @@ function Totals({ state, chosen }: { state: NowView; chosen: string }) {
             aria-current={name === chosen ? 'true' : undefined}
           >
             <Glyph state={name} />
-            {labelOf(name)} <strong>{state.totals[name]}</strong>
+            {labelOf(name)} <strong>{shownCount(state.totals[name])}</strong>
           </a>
         ))}
     </nav>
@@ -77,16 +77,16 @@ function NoTiles({ chosen }: { chosen: string }) {
   )
 }
 
-function MoreSessions({ state, shownCount, chosen }: { state: NowView; shownCount: number; chosen: string }) {
+function MoreSessions({ state, tileCount, chosen }: { state: NowView; tileCount: number; chosen: string }) {
   const { closed, ...open } = state.totals
   const inState = Object.entries(open).filter(([name]) => chosen === '' || name === chosen)
-  const more = inState.reduce((sum, [, count]) => sum + count, 0) - shownCount
+  const more = inState.reduce((sum, [, count]) => sum + count, 0) - tileCount
   if (more <= 0 && closed === 0) return null
   return (
     <p class="dim small more">
-      {more > 0 && `${more} more open. `}
+      {more > 0 && `${shownCount(more)} more open. `}
       <a href={linkTo('sessions')}>All sessions</a>
-      {closed > 0 && `, ${closed} of them closed`}
+      {closed > 0 && `, ${shownCount(closed)} of them closed`}
     </p>
   )
 }

@@ -50,16 +50,14 @@ export function ErrorBox({ error }: { error: unknown }) {
   )
 }
 
-/** The name of a workspace: its last part stands out, the way to it does not. */
+/** The name of a workspace: its last part stands out and stays, the way to it is cut where room is short. */
 export function Place({ name }: { name: string }) {
   const cut = name.lastIndexOf('/') + 1
   return (
-    <span class="cut" title={shown(name, 1000)}>
-      <bdi>
-        <span class="dim">{shown(name.slice(0, cut))}</span>
-        {shown(name.slice(cut))}
-      </bdi>
-    </span>
+    <bdi class="place" title={shown(name, 1000)}>
+      <span class="dim cut">{shown(name.slice(0, cut))}</span>
+      <span class="cut">{shown(name.slice(cut))}</span>
+    </bdi>
   )
 }
 

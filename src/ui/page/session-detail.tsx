@@ -5,7 +5,7 @@ import { ActionButton } from './actions.tsx'
 import { addressOf } from './api.ts'
 import { Ago } from './clock.tsx'
 import { EventWindow, type TimelineEvent } from './event-window.ts'
-import { formatBytes, shown, shownLines } from './format.ts'
+import { formatBytes, shown, shownCount, shownLines } from './format.ts'
 import { follow } from './live.ts'
 import { Choices, Copy, Empty, Place, ErrorBox } from './parts.tsx'
 import { choose, goTo, linkTo, route } from './route.ts'
@@ -118,7 +118,7 @@ function Middle({ id, events }: { id: string; events: EventWindow }) {
           label="What to show"
           current={view}
           options={[
-            { value: 'events', text: `Timeline ${events.rows}`, link: linkTo('sessions', id) },
+            { value: 'events', text: `Timeline ${shownCount(events.rows)}`, link: linkTo('sessions', id) },
             { value: 'acts', text: 'Acts', link: linkTo('sessions', id, { view: 'acts' }) },
           ]}
         />
@@ -175,7 +175,7 @@ function Facts({ view }: { view: SessionView }) {
         </dd>
         <dt>Size</dt>
         <dd>
-          {view.turns} turns, {view.records} records, {formatBytes(view.bytes)}
+          {shownCount(view.turns)} turns, {shownCount(view.records)} records, {formatBytes(view.bytes)}
         </dd>
         <dt>Held by</dt>
         <dd>{view.holder === null ? 'no process' : `process ${view.holder.pid}, ${view.holder.liveness}`}</dd>

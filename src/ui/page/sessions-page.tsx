@@ -1,7 +1,7 @@
 import type { SessionPage as Page, ListedSession } from '../protocol.ts'
 import { addressOf } from './api.ts'
 import { Ago } from './clock.tsx'
-import { formatBytes, shortened, shown } from './format.ts'
+import { formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './now-state.ts'
 import { Choices, ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
@@ -96,7 +96,7 @@ function SessionLine({ row }: { row: ListedSession }) {
       </td>
       <td class="place">{row.workspace !== null && <Place name={row.workspace} />}</td>
       <td class="cut">{shown(row.tool ?? '', 40)}</td>
-      <td class="number">{row.records}</td>
+      <td class="number">{shownCount(row.records)}</td>
       <td class="number">{formatBytes(row.bytes)}</td>
       <td class="number">
         <Ago at={row.last_at} />
@@ -109,7 +109,7 @@ function Pager({ page: { from, total, sessions } }: { page: Page }) {
   const last = from + sessions.length
   return (
     <p class="pager">
-      {from + 1} to {last} of {total}
+      {shownCount(from + 1)} to {shownCount(last)} of {shownCount(total)}
       {from > 0 && (
         <button type="button" onClick={() => choose({ from: String(Math.max(0, from - pageSize)) })}>
           Newer

@@ -151,12 +151,12 @@ function Activities({ view }: { view: WorkspaceView }) {
   return (
     <ol class="panel">
       {newest.map((activity) => (
-        <li class="row" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
+        <li class="row activity" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
           <StateMark state={activity.kind} />
+          <p class="small wrap">{activitySentence(activity)}</p>
           <span class="right dim small">
             <At at={activity.at} />
           </span>
-          <p class="small wrap">{activitySentence(activity)}</p>
         </li>
       ))}
     </ol>

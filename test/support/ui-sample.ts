@@ -1,0 +1,294 @@
+import type { EventPage, NowView, SessionTile, SessionView, WorkspaceView } from '../../src/ui/protocol.ts'
+
+/** The moment at which the samples were taken. */
+export const sampleAt = Date.UTC(2026, 10, 17, 9, 30)
+const minute = 60_000
+const ago = (minutes: number): number => sampleAt - minutes * minute
+
+const shop = { key: 'shop', name: '/home/ana/src/shop' }
+const site = { key: 'site', name: '/home/ana/src/site' }
+const [claude, codex] = ['5b1f6a02-77c1-4f0e-9a51-2f8a90ab4112', '0199a3c4-6f1d-7b7e-8c55-1d2e3f4a5b6c']
+
+const tile = (more: Partial<SessionTile>): SessionTile => ({
+  session_id: claude,
+  state: 'working',
+  since: ago(3),
+  parent: null,
+  origin: { agent: 'Claude Code', terminal: 'pts/3', tmux_pane: '%5' },
+  agent: 'Claude Code',
+  pid: 41_207,
+  title: null,
+  purpose: 'Make the checkout accept vouchers',
+  holds: [{ ...shop, paths: ['**'], mode: 'exclusive', standing: 'busy', fence: 12 }],
+  work: { kind: 'Bash', name: 'npm', pid: 41_690, since: ago(3), text: 'runs npm test (pid 41690) for 3m' },
+  waits_for: null,
+  workspace: null,
+  last_at: ago(0.1),
+  recorded: 'active',
+  last_act: null,
+  ...more,
+})
+
+/** Sessions in every state. */
+export const sampleNow: NowView = {
+  at: sampleAt,
+  hostname: 'desk',
+  home: '/home/ana/.stint',
+  store: 'files',
+  read_only: false,
+  version: '0.1.0',
+  tiles: [
+    tile({
+      session_id: '9c2d7e10-1111-4222-8333-444455556666',
+      state: 'waits-for-you',
+      agent: 'Codex',
+      origin: { agent: 'Codex', terminal: 'pts/7' },
+      since: ago(12),
+      last_at: ago(12),
+      purpose: 'Publish the new price list',
+      holds: [{ ...site, paths: ['**'], mode: 'exclusive', standing: 'asks', fence: 4 }],
+      work: { kind: 'Bash', name: null, pid: null, since: ago(12), text: 'asks you about Bash, for 12m' },
+    }),
+    tile({
+      session_id: 'ses_01KC4X8T5M2Q7R9V3W6Y8Z0A1B',
+      state: 'crashed',
+      agent: 'import',
+      origin: null,
+      pid: null,
+      since: ago(131),
+      last_at: ago(131),
+      title: 'Nightly import of orders',
+      purpose: null,
+      holds: [],
+      work: null,
+      workspace: '/home/ana/src/orders',
+      recorded: 'crashed',
+      last_act: 'act charge, no outcome',
+    }),
+    tile({
+      session_id: codex,
+      state: 'waiting',
+      agent: 'Gemini CLI',
+      origin: { agent: 'Gemini CLI', terminal: 'pts/9' },
+      since: ago(1),
+      purpose: 'Write the changelog',
+      holds: [],
+      work: null,
+      waits_for: { ...shop, paths: ['**'], since: ago(1), held_by: [claude] },
+    }),
+    tile({}),
+    tile({
+      session_id: '71aa0c3e-2222-4333-8444-555566667777',
+      state: 'background',
+      agent: 'Cursor',
+      origin: { agent: 'Cursor', terminal: 'pts/2' },
+      purpose: 'Try the new layout',
+      holds: [{ ...site, paths: ['src/layout'], mode: 'exclusive', standing: 'background', fence: 9 }],
+      work: {
+        kind: null,
+        name: 'node',
+        pid: 39_001,
+        since: ago(8),
+        text: 'node (pid 39001) still runs, for 8m',
+      },
+    }),
+    tile({
+      session_id: 'e0d1c2b3-3333-4444-8555-666677778888',
+      state: 'idle',
+      agent: 'OpenCode',
+      origin: { agent: 'OpenCode', terminal: 'pts/4' },
+      since: ago(64),
+      last_at: ago(64),
+      purpose: '<b>Not bold</b> \u202eand not reversed',
+      holds: [],
+      work: null,
+      workspace: '/home/ana/src/a/workspace/with/a/long/way/to/its/own/directory/docs',
+      recorded: null,
+    }),
+  ],
+  totals: { 'waits-for-you': 1, crashed: 1, waiting: 1, working: 1, background: 1, idle: 1, closed: 1204 },
+  workspaces: [],
+  runs: [
+    {
+      request_id: 'req_01KC4X8T5M2Q7R9V3W6Y8Z0A1C',
+      session_id: claude,
+      command: 'npm',
+      pid: 41_690,
+      liveness: 'alive',
+      path: '/tmp/stint-1000/run/req_01KC4X8T5M2Q7R9V3W6Y8Z0A1C',
+      bytes: 13_002_342,
+      files: 311,
+      partial: false,
+      created_at: ago(3),
+    },
+  ],
+  incidents: [
+    {
+      ...shop,
+      at: ago(1.5),
+      kind: 'refusal',
+      session_id: codex,
+      pid: null,
+      paths: ['**'],
+      purpose: null,
+      by: claude,
+      origin: { agent: 'Gemini CLI' },
+    },
+    {
+      ...site,
+      at: ago(26),
+      kind: 'takeover',
+      session_id: 'e0d1c2b3-3333-4444-8555-666677778888',
+      pid: null,
+      paths: ['src/layout'],
+      purpose: null,
+      by: '71aa0c3e-2222-4333-8444-555566667777',
+      held_ms: 40 * minute,
+      origin: { agent: 'OpenCode' },
+    },
+  ],
+  disk: [],
+  orphans: { count: 2, bytes: 1_288_490_189 },
+  findings: [
+    { name: 'orphans', level: 'warn', text: 'dead runs have left 2 entries, 1.2 GiB', fix: 'stint sweep' },
+  ],
+}
+
+const span = { paths: ['**'], by: null, reason: null }
+
+/** An hour in a workspace: two sessions, a refusal, a wait, a takeover, a note. */
+export const sampleWorkspace: WorkspaceView = {
+  ...shop,
+  kind: 'workspace',
+  store: 'files',
+  from: ago(60),
+  to: sampleAt,
+  recorded_from: ago(3000),
+  claims: [
+    {
+      session_id: claude,
+      parent: null,
+      pid: 41_207,
+      standing: 'busy',
+      liveness: 'alive',
+      acquired_at: ago(20),
+      age_ms: 20 * minute,
+      expires_in_ms: 10 * minute,
+      paths: ['**'],
+      mode: 'exclusive',
+      fence: 12,
+      purpose: 'Make the checkout accept vouchers',
+      origin: { agent: 'Claude Code' },
+      work: {
+        kind: 'Bash',
+        name: 'npm',
+        pid: 41_690,
+        since: ago(3),
+        text: 'runs npm test (pid 41690) for 3m',
+        state: 'running',
+      },
+    },
+  ],
+  waiters: [
+    {
+      session_id: codex,
+      pid: 40_001,
+      since: ago(1),
+      waited_ms: minute,
+      paths: ['**'],
+      mode: 'exclusive',
+      origin: { agent: 'Gemini CLI' },
+    },
+  ],
+  lanes: [
+    {
+      session_id: claude,
+      agent: 'Claude Code',
+      purpose: 'Make the checkout accept vouchers',
+      spans: [
+        { ...span, kind: 'waited', from: ago(25), to: ago(20), end: 'grant' },
+        { ...span, kind: 'held', from: ago(20), to: null, end: null },
+      ],
+      marks: [{ at: ago(28), kind: 'refusal', by: codex, paths: ['**'] }],
+    },
+    {
+      session_id: codex,
+      agent: 'Gemini CLI',
+      purpose: 'Write the changelog',
+      spans: [
+        { ...span, kind: 'held', from: ago(52), to: ago(37), end: 'takeover', paths: ['docs'], by: 'other' },
+        { ...span, kind: 'held', from: ago(34), to: ago(20), end: 'release' },
+        { ...span, kind: 'waited', from: ago(1), to: null, end: null, by: claude },
+      ],
+      marks: [{ at: ago(15), kind: 'note', by: null, paths: [] }],
+    },
+  ],
+  activities: [
+    { at: ago(28), kind: 'refusal', session_id: claude, pid: null, paths: ['**'], purpose: null, by: codex },
+    {
+      at: ago(20),
+      kind: 'release',
+      session_id: codex,
+      pid: null,
+      paths: ['**'],
+      purpose: null,
+      held_ms: 840_000,
+    },
+    { at: ago(20), kind: 'grant', session_id: claude, pid: null, paths: ['**'], purpose: null },
+  ],
+  notes: [
+    {
+      note_id: 'note_1',
+      at: ago(15),
+      text: 'The voucher table is new: run the migration first.',
+      from: codex,
+      to: null,
+      workspace: shop.name,
+      shown_at: null,
+      expires_at: sampleAt + 29 * 24 * 60 * minute,
+    },
+  ],
+}
+
+export const sampleSession: SessionView = {
+  session_id: 'ses_01KC4X8T5M2Q7R9V3W6Y8Z0A1B',
+  state: 'crashed',
+  tool: 'import',
+  title: 'Nightly import of orders',
+  workspace: '/home/ana/src/orders',
+  created_at: ago(140),
+  last_at: ago(131),
+  turns: 2,
+  records: 30,
+  bytes: 48_213,
+  holder: null,
+  store: 'files',
+  path: null,
+  epoch: null,
+  mask: 'standard',
+  slots: [{ ext: 'plan', version: '1', bytes: 42, value: '{\n  "next": "charge order 1207"\n}' }],
+  unsettled: [{ act: 'act_1', seq: 7, at: ago(131), action: 'charge', subject: 'order 1207' }],
+  spooled: 0,
+  quarantined: [],
+  revisions: [],
+  recoveries: [],
+  commands: {
+    resume: 'stint sessions resume ses_01',
+    fork: 'stint sessions fork ses_01',
+    export: 'stint sessions export ses_01',
+  },
+}
+
+export const sampleEvents: EventPage = {
+  first: 1,
+  last: 30,
+  events: Array.from({ length: 30 }, (_, index) => ({
+    seq: index + 1,
+    at: ago(140) + index * 17_000,
+    type: index % 15 === 0 ? 'stint.turn' : index % 3 === 0 ? 'tool' : 'message',
+    data:
+      index % 15 === 0
+        ? { text: `turn ${1 + index / 15}` }
+        : { text: `order ${1177 + index}: checked and priced` },
+  })),
+}
