@@ -27,6 +27,7 @@ export const apart = {
   mcp: 'src/cli/mcp/mcp.ts',
   'mcp-server': 'src/cli/mcp/serve.ts',
   temp: 'src/cli/temp/temp.ts',
+  ui: 'src/cli/ui/ui.ts',
   'watch-budget': 'src/cli/run/watch-budget.ts',
   'hold-lease': 'src/cli/run/hold-lease.ts',
   'record-run': 'src/cli/run/record-run.ts',

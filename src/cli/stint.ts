@@ -41,6 +41,10 @@ export const stintCommands: CommandGroup = {
       summary: 'show who holds what, what runs, and what to do about problems',
       load: async () => (await import('./status/status.ts')).statusCommand,
     },
+    ui: {
+      summary: 'open a page on this machine that shows who does what',
+      load: async () => (await import('./ui/ui.ts')).uiCommand,
+    },
     doctor: {
       summary: 'check that everything can work here',
       load: async () => (await import('./doctor/doctor.ts')).doctorCommand,

@@ -51,6 +51,8 @@ export interface ClaimActivity extends Actor {
   by?: string
   /** Why a claim was broken. */
   reason?: string
+  /** The name of the workspace or resource, in a grant: the record of a free one does not have it. */
+  workspace?: string
 }
 
 /** The activities in a change of the claims: grants, and claims that ended. A refresh is none. */
@@ -80,7 +82,13 @@ export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }
   })
   return [
     ...ended,
-    ...grants.map((claim) => ({ ...actorOf(claim), kind: 'grant' as const, fence: claim.fence, at })),
+    ...grants.map((claim) => ({
+      ...actorOf(claim),
+      kind: 'grant' as const,
+      fence: claim.fence,
+      at,
+      workspace: after.workspace,
+    })),
   ]
 }
 
@@ -134,7 +142,7 @@ function parseActivity(line: string): ClaimActivity | undefined {
     const number = value[name]
     if (isNumber(number)) activity[name] = number
   }
-  for (const name of ['by', 'reason', 'parent'] as const) {
+  for (const name of ['by', 'reason', 'parent', 'workspace'] as const) {
     const text = value[name]
     if (isString(text)) activity[name] = text
   }
@@ -242,6 +250,11 @@ export class ActivityLog {
   /** All activities that the log still has, oldest first. */
   async read(): Promise<ClaimActivity[]> {
     return parseActivities((await this.#logs?.read(this.#key)) ?? [])
+  }
+
+  /** The newest activities, oldest first: about the last 50. */
+  async readRecent(): Promise<ClaimActivity[]> {
+    return parseActivities((await this.#logs?.read(this.#key, recentBytes)) ?? [])
   }
 
   /** Whether a session has lost or given up a claim here, and was not refused since. */

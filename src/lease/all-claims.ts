@@ -3,6 +3,7 @@ import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { withMarks } from './marks.ts'
+import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps } from './register.ts'
 import { observe, sweptUntilKey } from './stored-claims.ts'
@@ -35,6 +36,8 @@ export async function allClaims(register: Register): Promise<AllClaims> {
   const run = async <Result>(steps: Steps<unknown, Result>): Promise<Result> =>
     register.performSync === undefined ? await runAsync(register, steps) : runSync(register, steps)
   const liveness = livenessFor(register)
+  let table: ProcessTable | undefined
+  const processes = (): ProcessTable => (table ??= readProcessTable())
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
     const { text } = await run(register.read(key))
@@ -42,7 +45,7 @@ export async function allClaims(register: Register): Promise<AllClaims> {
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     const { workspace } = record
     if (record.claims.length === 0) return []
-    const observation = observe(await run(register.now(key)), liveness, workspace)
+    const observation = { ...observe(await run(register.now(key)), liveness, workspace), processes }
     const { claims } = await run(withMarks(register, key, record, observation.now))
     const waiters = await run(listWaiters(register, key, observation))
     return [{ key, workspace, claims, waiters, observation }]

@@ -73,6 +73,7 @@ export { repositoryOf } from './repository.ts'
 export {
   type AcquireAnswer,
   type AcquireRequest,
+  areInConflict,
   decideAcquire,
   type Decision,
   decideRefresh,

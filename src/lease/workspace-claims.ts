@@ -1,7 +1,13 @@
 import { systemClock } from '../base/process/clock.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
 import { ActivityLog } from './activity-log.ts'
-import { type BrokenClaim, type Claim, type ClaimsRecord, wholeWorkspace } from './claim-record.ts'
+import {
+  type BrokenClaim,
+  type Claim,
+  type ClaimsRecord,
+  parseClaimsRecord,
+  wholeWorkspace,
+} from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import {
   isRepository,
@@ -72,6 +78,13 @@ export class WorkspaceClaims {
       register,
       resource === undefined ? workspaceTarget(workspace, register) : resourceTarget(resource, register),
     )
+  }
+
+  /** The claims of a key in a register. `name` is used if the record is free, and so without a name. */
+  static async ofKey(register: Register, key: string, name: string): Promise<WorkspaceClaims> {
+    const { text } = await runAsync(register, register.read(key))
+    const record = text === undefined ? undefined : parseClaimsRecord(text, name)
+    return new this(register, { key, name: record?.workspace ?? name })
   }
 
   constructor(register: Register, target: LeaseTarget) {

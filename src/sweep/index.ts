@@ -13,6 +13,7 @@ export {
 } from './inventory/entry.ts'
 export type { Activity } from './inventory/activity.ts'
 export type { History } from './inventory/history.ts'
+export type { Sample } from './inventory/sample.ts'
 export type { TracedPath } from './inventory/trace-path.ts'
 export { addToReport, type SweepReport, type SweepScope, sweepScopes } from './report.ts'
 export { sweepAtStart } from './sweep-at-start.ts'
@@ -40,6 +41,9 @@ export const tracePath = lazily(async () => (await import('./inventory/index.ts'
 
 /** Reads the history of samples. */
 export const readHistory = lazily(async () => (await import('./inventory/index.ts')).readHistory)
+
+/** Reads the samples between two times, in order. */
+export const readSamples = lazily(async () => (await import('./inventory/index.ts')).readSamples)
 
 /** Adds the sample of a watcher to the history. */
 export const recordSample = lazily(async () => (await import('./inventory/index.ts')).recordSample)

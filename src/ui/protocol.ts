@@ -50,8 +50,8 @@ export interface Answers {
   /** As `stint sessions show`. */
   'GET /api/sessions/:id': SessionView
   /**
-   * `?[from=SEQ | before=SEQ][&limit=N][&type=T]`: records in order. `from` reads forwards, `before` the ones
-   * right before that record; without both, the newest.
+   * `?[from=SEQ | before=SEQ][&limit=N][&type=T][&full=1]`: records in order. `from` reads forwards, `before`
+   * the ones right before that record; without both, the newest. `full` sends large payloads whole.
    */
   'GET /api/sessions/:id/events': EventPage
   /** `?[since=AT][&until=AT][&before=SEQ][&limit=N]`: acts and notes of the audit log, oldest first. */
@@ -77,7 +77,7 @@ export interface Streams {
   /** The state at once, and again whenever it changes, until the client closes the connection. */
   'GET /api/now/stream': NowView
   /** `?[from=SEQ]`: the events from a record on, and those that come later. */
-  'GET /api/sessions/:id/follow': SessionEvent | Pending<SessionEvent>
+  'GET /api/sessions/:id/follow': EventRow
   /**
    * `?[action=A][&subject=T][&since=AT][&until=AT][&failed=1][&type=T][&session=ID][&limit=N]`: as
    * `stint audit query --all`, newest session first. `&format=csv` answers with a file to save.
@@ -93,8 +93,8 @@ export interface ActionBodies {
   break: { key: string; session_id: string; fence: number; reason?: string }
   note: { key: string; text: string; to?: string }
   sweep: { scope?: 'all' | 'sessions' }
-  /** `epoch` is that of the holder on the screen: a later holder is not unlocked. */
-  unlock: { session_id: string; epoch?: number }
+  /** `epoch` and `since` are those of the holder on the screen: a later holder is not unlocked. */
+  unlock: { session_id: string; epoch: number; since: number }
   close: { session_id: string }
   trash: { session_id: string }
 }
@@ -135,8 +135,8 @@ export type TileState = (typeof tileStates)[number]
 export interface SessionTile {
   session_id: string
   state: TileState
-  /** When this state began; null if that is not known. */
-  since: number | null
+  /** When this state began, as far as that is known. */
+  since: number
   /** The session that this one works for. */
   parent: string | null
   origin: ClaimOrigin | null
@@ -355,8 +355,11 @@ export interface SessionView extends ListedSession {
   commands: { resume: string; fork: string; export: string }
 }
 
+/** An event. Of a large payload, `data` is the begin of its JSON, and `cut` the length of all of it. */
+export type EventRow = (SessionEvent | Pending<SessionEvent>) & { cut?: number }
+
 export interface EventPage {
-  events: (SessionEvent | Pending<SessionEvent>)[]
+  events: EventRow[]
   /** The numbers of the first and the last record that there is; 0 for an empty journal. */
   first: number
   last: number
@@ -426,8 +429,9 @@ export interface SweepPlan extends Pick<SweepReport, 'removed' | 'kept' | 'failu
 export interface SearchHit {
   session_id: string
   title: string | null
-  /** The log that `seq` counts in; null for a pending event. */
-  log: 'journal' | 'audit'
+  /** Where it was found: in an event, in an audit line, or in the title, program or workspace. */
+  log: 'journal' | 'audit' | 'session'
+  /** The number of the record in its log; null for a session and a pending event. */
   seq: number | null
   pending?: true
   at: number

@@ -69,6 +69,7 @@ export const errorTable = {
   PEER_MISSING: entry(5, 'Install the package that the message names.'),
   NOT_FOUND: entry(5, 'Check the name.'),
   NAME_TAKEN: entry(6, 'Choose another name, or leave it out to get a new one.'),
+  PORT_TAKEN: entry(6, 'Choose another --port, or leave it out to get a free one.'),
   ACT_MISMATCH: entry(6, 'Give each act a key of its own; nothing was done.'),
   RESUME_MISMATCH: entry(6, 'Resume it through the store that wrote it.'),
   LOCK_KEY_COLLISION: entry(6, 'Move one of the two workspaces, or set another STINT_HOME for it.'),

@@ -33,8 +33,8 @@ const inAnswer = (): RegExp =>
  * A value as JSON in one line, safe to print: `JSON.stringify` escapes only the control characters below
  * U+0020, and a terminal also obeys those from U+007F on and the ones that change the direction of text.
  */
-export const visibleJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? 'null').replaceAll(
+export const visibleJson = (value: unknown, replacer?: (name: string, value: unknown) => unknown): string =>
+  (JSON.stringify(value, replacer) ?? 'null').replaceAll(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     escaped,
   )

@@ -7,22 +7,30 @@ import { formatTime, type Zone } from '../text/format.ts'
 /** A line of the audit log, or one that a visitor left for it. */
 export type AuditLine = AuditRecord | Pending<AuditRecord>
 
-interface LineFilter {
+export const auditLineTypes = ['intent', 'outcome', 'note'] as const
+
+export interface LineFilter {
+  /** Only lines of the last so many milliseconds. */
   since?: number
   action?: string
+  /** A part of the subject, in upper or lower case. */
+  subject?: string
   type?: string
   key?: string
   failed: boolean
 }
 
 /** Tells for the lines of one session, in order, which match. An outcome has the key of its intent. */
-export function lineMatcher({ since, action, type, key, failed }: LineFilter): (line: AuditLine) => boolean {
+export function lineMatcher(filter: LineFilter): (line: AuditLine) => boolean {
+  const { since, action, type, key, failed } = filter
+  const subject = filter.subject?.toLowerCase()
   const from = since === undefined ? 0 : Date.now() - since
   const keyed = new Set<string>()
   return (line) => {
     if (line.key === key && key !== undefined && line.act !== undefined) keyed.add(line.act)
     if (line.at < from || (action ?? line.action) !== line.action || (type ?? line.type) !== line.type)
       return false
+    if (subject !== undefined && !line.subject?.toLowerCase().includes(subject)) return false
     if (key !== undefined && line.key !== key && !keyed.has(line.act ?? '')) return false
     return !failed || line.ok === false
   }

@@ -38,27 +38,18 @@ export async function printAllLines(
   warn: (message: string) => void,
 ): Promise<void> {
   const damaged: string[] = []
+  const onDamaged = (id: string, message: string): void => {
+    damaged.push(id)
+    warn(`${id}: ${message}`)
+  }
   const lines = async function* (): AsyncGenerator<string> {
-    if (format === 'csv') yield columns.join(',')
-    for (const session of await store.list()) {
-      const matches = matcher()
-      const newest = limit === undefined ? undefined : new NewestItems<AuditLine>(limit)
-      try {
-        for await (const line of readLines(store, session)) {
-          if (!matches(line)) continue
-          if (newest === undefined) yield formatLine[format](session.id, line, zone)
-          else newest.push(line)
-        }
-      } catch (error) {
-        if (!(error instanceof StintError)) throw error
-        // A session that was removed meanwhile has no lines.
-        if (error.code !== 'NOT_FOUND') {
-          damaged.push(session.id)
-          warn(`${session.id}: ${errorMessage(error)}`)
-        }
-      }
-      for (const line of newest?.items ?? []) yield formatLine[format](session.id, line, zone)
-    }
+    if (format === 'csv') yield csvHeader
+    for await (const { session_id, line } of linesOfSessions(store, await store.list(), {
+      limit,
+      matcher,
+      onDamaged,
+    }))
+      yield formatLine[format](session_id, line, zone)
   }
   if (!(await printLines(lines())) || damaged.length === 0) return
   throw new StintError(
@@ -68,6 +59,36 @@ export async function printAllLines(
       hint: '`stint audit verify ID` shows where.',
     },
   )
+}
+
+interface LinesOptions extends Pick<AllLines, 'limit' | 'matcher'> {
+  /** Called for a session whose lines are missing or cannot be read. */
+  onDamaged(id: string, message: string): void
+}
+
+/** Reads the matching audit lines of sessions, as they are asked for; within a session the oldest first. */
+export async function* linesOfSessions(
+  store: DriverStore,
+  sessions: readonly SessionSummary[],
+  { limit, matcher, onDamaged }: LinesOptions,
+): AsyncGenerator<{ session_id: string; line: AuditLine }> {
+  for (const session of sessions) {
+    const session_id = session.id
+    const matches = matcher()
+    const newest = limit === undefined ? undefined : new NewestItems<AuditLine>(limit)
+    try {
+      for await (const line of readLines(store, session)) {
+        if (!matches(line)) continue
+        if (newest === undefined) yield { session_id, line }
+        else newest.push(line)
+      }
+    } catch (error) {
+      if (!(error instanceof StintError)) throw error
+      // A session that was removed meanwhile has no lines.
+      if (error.code !== 'NOT_FOUND') onDamaged(session_id, errorMessage(error))
+    }
+    for (const line of newest?.items ?? []) yield { session_id, line }
+  }
 }
 
 /** Reads the audit log of a session. Throws after its last intact line if there were more. */
@@ -83,27 +104,31 @@ async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGene
     throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
 }
 
-const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> =
-  {
-    text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
-    json: (id, line) => visibleJson({ session_id: id, ...line }),
-    csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
-      [
-        id,
-        seq ?? '',
-        new Date(at).toISOString(),
-        type,
-        action,
-        subject ?? '',
-        key ?? '',
-        act ?? '',
-        ok ?? '',
-        error?.message ?? '',
-        detail === undefined ? '' : visibleJson(detail),
-      ]
-        .map((value) => csvCell(String(value)))
-        .join(','),
-  }
+export const csvHeader = columns.join(',')
+
+/** A line as text, as JSON, or as a row of CSV. */
+export const formatLine: Readonly<
+  Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>
+> = {
+  text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
+  json: (id, line) => visibleJson({ session_id: id, ...line }),
+  csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
+    [
+      id,
+      seq ?? '',
+      new Date(at).toISOString(),
+      type,
+      action,
+      subject ?? '',
+      key ?? '',
+      act ?? '',
+      ok ?? '',
+      error?.message ?? '',
+      detail === undefined ? '' : visibleJson(detail),
+    ]
+      .map((value) => csvCell(String(value)))
+      .join(','),
+}
 
 /** A cell of CSV. A spreadsheet would run a text that begins like a formula, so a quote comes before it. */
 function csvCell(text: string): string {

@@ -3,7 +3,14 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { utcOption, type Zone } from '../text/format.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { openStore, storeOption } from '../store.ts'
-import { type AuditLine, lineMatcher, NewestItems, readAuditLines, renderLine } from './audit-lines.ts'
+import {
+  type AuditLine,
+  auditLineTypes,
+  lineMatcher,
+  NewestItems,
+  readAuditLines,
+  renderLine,
+} from './audit-lines.ts'
 import { printAllLines } from './query-all.ts'
 
 const defaultLimit = 100
@@ -16,7 +23,8 @@ export const queryCommand = defineBareCommand({
     csv: { type: 'boolean', help: 'with --all: comma-separated values, with a header' },
     since: { type: 'duration', value: 'D', help: 'only lines of the last D, such as 1h' },
     action: { type: 'string', value: 'A', help: 'only lines of this action' },
-    type: { type: 'string', choices: ['intent', 'outcome', 'note'], help: 'only lines of this type' },
+    subject: { type: 'string', value: 'TEXT', help: 'only lines whose subject contains this' },
+    type: { type: 'string', choices: auditLineTypes, help: 'only lines of this type' },
     key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
     failed: { type: 'boolean', help: 'only outcomes that failed' },
     limit: {

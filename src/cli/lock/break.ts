@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Claim } from '../../lease/index.ts'
+import type { Claim, WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
@@ -27,26 +27,38 @@ export const lockBreakCommand = defineBareCommand({
     const claims = await openClaims(options, warn)
     const { record, observation } = await claims.read()
     const { claim: seen, isExact } = findClaim(options.session, record.claims, claims.name)
-    const sessionId = seen.session_id
     const shown = renderClaim(describeClaim(seen, observation), screen.columns).join('\n')
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
-    const reason =
-      options.reason === undefined ? null : registerEnvironmentSecrets().gate.text(options.reason)
-    const { broken, newer } = await claims.break(seen, { by: userName(), reason, at: Date.now() })
-    await claims.activity.written()
-    // Only the claim that was shown may be broken, not a newer one of a session that has come back to life.
-    if (newer !== undefined)
-      throw new StintError(
-        'LOCK_HELD',
-        `${sessionId} has a new claim since: fence ${newer.fence}, not ${seen.fence}; nothing was broken`,
-        { hint: 'Look at the new claim with `stint lock status` before you break it.' },
-      )
-    return { broken, session_id: sessionId, fence: broken ? seen.fence : null }
+    return await breakClaim(claims, seen, options.reason)
   },
   render: ({ broken, session_id }) =>
     broken ? `the claim of ${session_id} is broken` : `${session_id} had released it already`,
 })
+
+/** Breaks the claim that a user was shown, and no newer one of a session that has come back to life. */
+export async function breakClaim(
+  claims: WorkspaceClaims,
+  { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
+  reason: string | undefined,
+) {
+  const { broken, newer } = await claims.break(
+    { session_id, fence },
+    {
+      by: userName(),
+      reason: reason === undefined ? null : registerEnvironmentSecrets().gate.text(reason),
+      at: Date.now(),
+    },
+  )
+  await claims.activity.written()
+  if (newer !== undefined)
+    throw new StintError(
+      'LOCK_HELD',
+      `${session_id} has a new claim since: fence ${newer.fence}, not ${fence}; nothing was broken`,
+      { hint: 'Look at the new claim with `stint lock status` before you break it.' },
+    )
+  return { broken, session_id, fence: broken ? fence : null }
+}
 
 /** Finds the claim that a name means, among those on one workspace; `.` is the only one there is. */
 function findClaim(

@@ -31,33 +31,41 @@ export const noteAddCommand = defineBareCommand({
     ['stint note add --to 0f5e2c "do not touch src/api, I am at it"', 'for one session; a prefix is enough'],
   ],
   async run({ warn }, { options, positionals }) {
-    const text = textOf(positionals)
+    const text = noteTextOf(positionals)
     const { workspace, resource } = options
     if (workspace !== undefined && resource !== undefined)
       throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
-    const home = stintHome()
     const claims = WorkspaceClaims.open(homeRegister(), { workspace, resource })
     const to = options.to === undefined ? undefined : await findReader(claims, options.to, warn)
     const { record } = await claims.read()
     const descent = readDescent(process.pid)
     const author = findAncestors(record.claims, { descent: () => descent })?.[0] ?? descent.sessions[0]
-    const note = addNote(home, {
-      at: Date.now(),
-      text: registerEnvironmentSecrets().gate.text(text),
-      from: author ?? ifPossible(() => userInfo().username) ?? 'a user',
-      key: claims.key,
-      name: claims.name,
-      ...(to !== undefined && { to }),
-    })
-    claims.activity.noteNote(note.from, to, note.at)
-    await claims.activity.written()
-    return describeNote(note)
+    return await leaveNote(claims, { text, to, from: author })
   },
   render: ({ to, workspace, expires_at }) =>
     `${to === null ? `the next session in ${visibleText(workspace)}` : to} will be shown it, until ${new Date(expires_at).toISOString().slice(0, 10)}`,
 })
 
-function textOf([text, extra]: readonly string[]): string {
+/** Leaves a note, from a session or else this user, and mentions it in the history of the workspace. */
+export async function leaveNote(
+  claims: WorkspaceClaims,
+  { text, to, from }: { text: string; to?: string; from?: string },
+) {
+  const note = addNote(stintHome(), {
+    at: Date.now(),
+    text: registerEnvironmentSecrets().gate.text(text),
+    from: from ?? ifPossible(() => userInfo().username) ?? 'a user',
+    key: claims.key,
+    name: claims.name,
+    ...(to !== undefined && { to }),
+  })
+  claims.activity.noteNote(note.from, to, note.at)
+  await claims.activity.written()
+  return describeNote(note)
+}
+
+/** The text of a note, as it was given. */
+export function noteTextOf([text, extra]: readonly string[]): string {
   const problem =
     text === undefined || text.trim() === ''
       ? 'a note needs a text'

@@ -1,7 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import type { DriverStore, RecoveryReport, UnsettledAct } from '../../session/index.ts'
+import type { BareContext } from '../../command/context.ts'
+import type { DriverStore, RecoveryReport, SessionSummary, UnsettledAct } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { changeSessions } from './change-sessions.ts'
@@ -20,19 +21,29 @@ export const closeCommand = defineBareCommand({
   async run(context, { options, positionals }) {
     const store = await openStore(options.store, context.warn)
     const { sessions } = await selectSessions(store, positionals, options)
-    const command = { action: 'close', command: 'sessions close' } as const
-    const { changed } = await changeSessions(store, sessions, command, context, async ({ id, state }) =>
-      state === 'closed' ? undefined : await closeSession(store, id),
-    )
-    return {
-      closed: changed,
-      unchanged: sessions.filter(({ state }) => state === 'closed').map(({ id }) => id),
-    }
+    return await closeSessions(store, sessions, 'sessions close', context)
   },
   render: ({ closed, unchanged }) =>
     [...closed.map(renderClosed), ...unchanged.map((id) => `${id} is closed already`)].join('\n') ||
     'no such sessions',
 })
+
+/** Recovers and closes sessions, notes each in the log of sessions, and leaves out those that are closed. */
+export async function closeSessions(
+  store: DriverStore,
+  sessions: readonly SessionSummary[],
+  command: string,
+  context: Pick<BareContext, 'signal' | 'warn'>,
+) {
+  const line = { action: 'close', command } as const
+  const { changed } = await changeSessions(store, sessions, line, context, async ({ id, state }) =>
+    state === 'closed' ? undefined : await closeSession(store, id),
+  )
+  return {
+    closed: changed,
+    unchanged: sessions.filter(({ state }) => state === 'closed').map(({ id }) => id),
+  }
+}
 
 /** A session that was closed, and what its recovery found. */
 interface ClosedSession {

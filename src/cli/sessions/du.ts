@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { type DiskUse, type UseKind, useKinds } from '../../session/index.ts'
+import { type DiskUse, type DriverStore, type UseKind, useKinds } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { formatDataSize, formatSpace, plural } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
@@ -21,13 +21,11 @@ export const duCommand = defineBareCommand({
     ['stint sessions du --all --json', 'for scripts'],
   ],
   async run({ warn }, { options }) {
-    const { driver } = await openStore(options.store, warn)
-    const measured = (await driver.diskUse?.()) ?? (await driver.files?.())?.diskUse()
-    if (measured === undefined)
-      throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
-    const { trashBytes, trashDiskBytes = trashBytes } = measured
-    const uses = measured.sessions.map(withBlocks)
-    uses.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
+    const {
+      sessions: uses,
+      trashBytes,
+      trashDiskBytes,
+    } = await measureSessions(await openStore(options.store, warn))
     const sum = (of: (use: Required<DiskUse>) => number): number =>
       uses.reduce((total, use) => total + of(use), 0)
     const byKind = (of: (use: Required<DiskUse>, kind: UseKind) => number) =>
@@ -73,6 +71,17 @@ export const duCommand = defineBareCommand({
     ].join('\n')
   },
 })
+
+/** Measures every session, the largest first, and what is in the trash. */
+export async function measureSessions({ driver }: DriverStore) {
+  const measured = (await driver.diskUse?.()) ?? (await driver.files?.())?.diskUse()
+  if (measured === undefined)
+    throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
+  const { trashBytes, trashDiskBytes = trashBytes } = measured
+  const sessions = measured.sessions.map(withBlocks)
+  sessions.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
+  return { sessions, trashBytes, trashDiskBytes }
+}
 
 /** A server knows only what its rows take, as they are stored. */
 function withBlocks(use: DiskUse): Required<DiskUse> {

@@ -1,4 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import type { BareContext } from '../../command/context.ts'
+import type { DriverStore, SessionSummary } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -34,14 +36,8 @@ export const rmCommand = defineBareCommand({
         question,
       )
     }
-    // First, because this loads code, which may fail.
-    const trash = (await store.driver.files?.())?.trash ?? null
     const command = positionals.length > 0 ? 'sessions rm' : `sessions rm --state ${options.state}`
-    const remove = async ({ id }: { id: string }) => {
-      await store.remove(id)
-      return { session_id: id }
-    }
-    if (!dryRun) await changeSessions(store, sessions, { action: 'remove', command }, context, remove)
+    const trash = await removeSessions(store, dryRun ? [] : sessions, command, context)
     return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, dry_run: dryRun, trash }
   },
   render({ sessions, dry_run, trash }) {
@@ -54,3 +50,20 @@ export const rmCommand = defineBareCommand({
       : `${some} ${be} in ${trash}`
   },
 })
+
+/** Moves sessions to the trash and notes each in the log of sessions; returns the directory of the trash. */
+export async function removeSessions(
+  store: DriverStore,
+  sessions: readonly SessionSummary[],
+  command: string,
+  context: Pick<BareContext, 'signal' | 'warn'>,
+): Promise<string | null> {
+  // First, because this loads code, which may fail.
+  const trash = (await store.driver.files?.())?.trash ?? null
+  const remove = async ({ id }: SessionSummary) => {
+    await store.remove(id)
+    return { session_id: id }
+  }
+  await changeSessions(store, sessions, { action: 'remove', command }, context, remove)
+  return trash
+}

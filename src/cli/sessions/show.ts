@@ -1,11 +1,11 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { factsOf } from '../../session/index.ts'
+import { type DriverStore, factsOf, type Inspection } from '../../session/index.ts'
 import { formatAge, formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
-import { type NamedSession, openNamed } from './which-session.ts'
+import { openNamed } from './which-session.ts'
 
 export const showCommand = defineBareCommand({
   name: 'show',
@@ -17,13 +17,15 @@ export const showCommand = defineBareCommand({
     ['stint sessions show mine --json', 'with all revisions of its manifest'],
   ],
   async run({ warn }, { options, positionals }) {
-    return await describe(await openNamed(options.store, positionals, warn))
+    const { id, store } = await openNamed(options.store, positionals, warn)
+    return await describeInspected(store, await store.inspect(id))
   },
   render: (data, _, { options }) => renderSession(data, options),
 })
 
-async function describe({ id, store: { driver, inspect } }: NamedSession) {
-  const inspection = await inspect(id)
+/** Everything about a session, as JSON answers show it. */
+export async function describeInspected({ driver }: DriverStore, inspection: Inspection) {
+  const { id } = inspection.summary
   const files = await driver.files?.()
   const slots = await inspection.slots()
   return {
@@ -43,7 +45,7 @@ async function describe({ id, store: { driver, inspect } }: NamedSession) {
   }
 }
 
-type Shown = Awaited<ReturnType<typeof describe>>
+type Shown = Awaited<ReturnType<typeof describeInspected>>
 
 const shownRevisions = 8
 const width = 12

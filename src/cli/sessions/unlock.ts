@@ -22,24 +22,32 @@ export const unlockCommand = defineBareCommand({
   async run({ warn }, { options, positionals }) {
     const { id, store, isExact } = await openNamed(options.store, positionals, warn)
     const { holder } = (await store.inspect(id)).summary
-    if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
-    if (!options.yes && !isExact) {
+    if (holder !== undefined && !options.yes && !isExact) {
       const question = `${id} is held by ${holderText(holder)}.\nTake it?`
       await confirm(false, 'taking a session from its holder', question)
-      await assertStillHeldBy(store, id, holder)
+      return await unlockSession(store, id, holder)
     }
-    const had = await store.unlock(id)
-    return {
-      session_id: id,
-      unlocked: had !== undefined,
-      holder: had === undefined ? null : describeHolder(had),
-    }
+    return await unlockSession(store, id)
   },
   render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is free` : `${session_id} is not held`),
 })
 
-/** Takes only the hold that the user was asked about: a living writer may have come meanwhile. */
-async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since }: Holder): Promise<void> {
+/** Takes a session from its holder. With `seen`, only from that one: a living writer may have come since. */
+export async function unlockSession(store: SessionStore, id: string, seen?: Pick<Holder, 'epoch' | 'since'>) {
+  if (seen !== undefined) await assertStillHeldBy(store, id, seen)
+  const had = await store.unlock(id)
+  return {
+    session_id: id,
+    unlocked: had !== undefined,
+    holder: had === undefined ? null : describeHolder(had),
+  }
+}
+
+async function assertStillHeldBy(
+  store: SessionStore,
+  id: string,
+  { epoch, since }: Pick<Holder, 'epoch' | 'since'>,
+): Promise<void> {
   const { holder } = (await store.inspect(id)).summary
   if (holder === undefined || (holder.epoch === epoch && holder.since === since)) return
   throw new StintError(

@@ -7,7 +7,7 @@ import { openProgressBar } from '../terminal/progress.ts'
 import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 
-interface Verified {
+export interface Verified {
   session_id: string
   state: 'whole' | 'torn' | 'damaged'
   findings: string[]
@@ -72,7 +72,7 @@ async function idsToVerify(
 }
 
 /** Verifies one session; undefined if it was removed meanwhile. */
-async function verifyOne(
+export async function verifyOne(
   { driver, inspect }: DriverStore,
   id: string,
   onBytes: (done: number) => void,

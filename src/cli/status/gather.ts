@@ -1,5 +1,5 @@
 import { stintHome } from '../../base/fs/home.ts'
-import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
+import { type AllClaims, type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
@@ -25,8 +25,27 @@ const namedSessions = 100
 /** The answer of `stint status`. */
 export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
+/** Where the parts of a status come from that take time: `stint ui` keeps some from one look to the next. */
+export interface StatusSources {
+  claims(home: string): Promise<AllClaims>
+  sessions(home: string): Promise<SessionSummary[]>
+  /** Undefined without a server. Hooks always keep claims in files, so both are shown. */
+  server(): Promise<ServerContents | undefined>
+  entries(at: number): Promise<MeasuredEntry[]>
+  hooks(): ReturnType<typeof findHooks>
+}
+
+/** The sources that look anew each time. */
+export const statusSources: StatusSources = {
+  claims: claimsIn,
+  sessions: listSessionsIn,
+  server: readServerOfEnvironment,
+  entries: (at) => measureEntries(at, measureWithinMs),
+  hooks: () => findHooks(findWorkspace().path),
+}
+
 /** Looks at everything. A part that cannot be looked at becomes a finding, and the rest is still shown. */
-export async function gatherStatus() {
+export async function gatherStatus(sources: StatusSources = statusSources) {
   const at = Date.now()
   const examination = new Examination()
   const home = await examination.look('home', () => stintHome())
@@ -42,20 +61,18 @@ export async function gatherStatus() {
     tmp === undefined
       ? undefined
       : await examination.look('temp directory', () => ({ path: findRoot()?.path }))
-  const claims = await lookInHome('leases', claimsIn)
-  const sessions = (await lookInHome('sessions', listSessionsIn)) ?? []
-  const server = await examination.look('store', readServerOfEnvironment)
+  const claims = await lookInHome('leases', sources.claims)
+  const sessions = (await lookInHome('sessions', sources.sessions)) ?? []
+  const server = await examination.look('store', sources.server)
   const measured =
-    root?.path === undefined
-      ? undefined
-      : await examination.look('runs', () => measureEntries(at, measureWithinMs))
+    root?.path === undefined ? undefined : await examination.look('runs', () => sources.entries(at))
   const entries = measured ?? []
   const homeSpace = await lookInHome('home disk', (path) => ({ name: 'home', ...readSpace(path) }))
   const tempSpace =
     tmp === undefined
       ? undefined
       : await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(tmp) }))
-  const hooks = await examination.look('hooks', () => findHooks(findWorkspace().path))
+  const hooks = await examination.look('hooks', sources.hooks)
 
   const disk = [homeSpace, tempSpace].filter((space) => space !== undefined)
   const orphans = sumOrphans(entries)
@@ -99,7 +116,6 @@ async function isHomeUsable(examination: Examination, home: string): Promise<boo
   return check !== undefined && check.level !== 'fail'
 }
 
-/** Undefined without a server in `STINT_STORE`. Hooks always keep claims in files, so both are shown. */
 async function readServerOfEnvironment(): Promise<ServerContents | undefined> {
   const url = storeOfEnvironment()
   return url === undefined ? undefined : await (await import('../health/postgres.ts')).readServer(url)

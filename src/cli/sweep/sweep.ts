@@ -5,7 +5,16 @@ import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
-import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
+import {
+  addToReport,
+  recordSweep,
+  sweep,
+  type SweepOptions,
+  type SweepProgress,
+  type SweepReport,
+  type SweepScope,
+  sweepScopes,
+} from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
@@ -45,30 +54,35 @@ export const sweepCommand = defineBareCommand({
     const timer = timerAction(options)
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
     const progress = await openProgressBar('sweeping', context)
-    const report = await sweep({
-      dryRun,
-      scope,
-      olderThanMs,
-      onProgress: ({ done, total, diskBytesFreed: bytes }) => {
-        // What is left of an entry stays in the trash, where the next sweep finds it.
-        context.signal.throwIfAborted()
-        progress?.update({ count: { done, total }, bytes })
-      },
-    }).finally(() => progress?.clear())
-    const inHome = { dryRun, olderThanMs }
-    // Not retryable, because the trash is emptied already.
-    const unfinished = scope === 'sessions' ? explained(notRetryable, () => sweepStagedSessions(inHome)) : []
-    // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
-    const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
-    addDirectories(report, 'unfinished-session', unfinished)
-    addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
-    if (!dryRun) await recordSweep(report)
-    const data = sweepData(report, dryRun)
-    if (data.failures.length > 0) throw sweepFailure(data)
-    return data
+    const onProgress = ({ done, total, diskBytesFreed: bytes }: SweepProgress): void => {
+      // What is left of an entry stays in the trash, where the next sweep finds it.
+      context.signal.throwIfAborted()
+      progress?.update({ count: { done, total }, bytes })
+    }
+    return await sweepScope({ dryRun, scope, olderThanMs, onProgress }, () => progress?.clear())
   },
   render: (data, { columns }) => ('timer' in data ? renderTimer(data) : renderSweep(data, columns)),
 })
+
+/** Sweeps the temp directory, and the parts of the home that the scope names. */
+export async function sweepScope(
+  options: SweepOptions & { dryRun: boolean; scope: SweepScope },
+  onSwept: () => void = () => {},
+): Promise<SweepData> {
+  const { dryRun, scope, olderThanMs } = options
+  const report = await sweep(options).finally(onSwept)
+  const inHome = { dryRun, olderThanMs }
+  // Not retryable, because the trash is emptied already.
+  const unfinished = scope === 'sessions' ? explained(notRetryable, () => sweepStagedSessions(inHome)) : []
+  // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
+  const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
+  addDirectories(report, 'unfinished-session', unfinished)
+  addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
+  if (!dryRun) await recordSweep(report)
+  const data = sweepData(report, dryRun)
+  if (data.failures.length > 0) throw sweepFailure(data)
+  return data
+}
 
 function addDirectories(
   report: SweepReport,

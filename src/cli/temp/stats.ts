@@ -17,7 +17,7 @@ import { showWork } from '../terminal/progress.ts'
 import { formatAge, formatSpace, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
-const defaultSinceMs = 7 * 86_400_000
+export const defaultSinceMs = 7 * 86_400_000
 const largestShown = 5
 /** Points of a series, so that its sparkline fits into a line of a terminal. */
 const seriesPoints = 40
@@ -47,22 +47,27 @@ export const tempStatsCommand = defineBareCommand({
   async run(context, { options }): Promise<StatsData> {
     const now = Date.now()
     const since = Math.max(0, now - (options.since ?? defaultSinceMs))
-    const entries = await showWork('measuring', context, () => measureEntries(now))
-    const total = sumEntries(entries)
-    const { activity, series } = await readHistory(since, now, seriesPoints)
-    warnOfBudget(total, readBudget(options), context.warn)
-    return {
-      root: findRoot()?.path ?? null,
-      now: total,
-      by_kind: countKinds(entries),
-      largest: sortEntries(entries, 'size').slice(0, largestShown),
-      since,
-      history: activity ?? null,
-      series,
-    }
+    const data = await showWork('measuring', context, () => gatherStats(now, since))
+    warnOfBudget(data.now, readBudget(options), context.warn)
+    return data
   },
   render: renderStats,
 })
+
+/** Measures the temp directory, and reads its history since a time. */
+export async function gatherStats(now: number, since: number): Promise<StatsData> {
+  const entries = await measureEntries(now)
+  const { activity, series } = await readHistory(since, now, seriesPoints)
+  return {
+    root: findRoot()?.path ?? null,
+    now: sumEntries(entries),
+    by_kind: countKinds(entries),
+    largest: sortEntries(entries, 'size').slice(0, largestShown),
+    since,
+    history: activity ?? null,
+    series,
+  }
+}
 
 function countKinds(entries: readonly MeasuredEntry[]): StatsData['by_kind'] {
   const counts: StatsData['by_kind'] = {}

@@ -79,7 +79,7 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
               effect: `Process ${holder.pid} loses its hold on ${session_id}: it writes nothing more. Another process can resume it.`,
               verb: 'Unlock',
               isDangerous: true,
-              body: () => ({ session_id, epoch }),
+              body: () => ({ session_id, epoch, since: holder.since }),
               done: onChange,
             }}
           />

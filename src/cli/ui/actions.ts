@@ -1,0 +1,95 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { isCount, isString } from '../../base/text/fields.ts'
+import { checkSessionId, type Inspection } from '../../session/index.ts'
+import type { ActionBodies, Answers } from '../../ui/protocol.ts'
+import type { Call } from '../../ui/server/routes.ts'
+import { breakClaim } from '../lock/break.ts'
+import { leaveNote, noteTextOf } from '../note/add.ts'
+import { closeSessions } from '../sessions/close.ts'
+import { removeSessions } from '../sessions/rm.ts'
+import { unlockSession } from '../sessions/unlock.ts'
+import { sweepScope } from '../sweep/sweep.ts'
+import { openKey, type UiParts } from './parts.ts'
+import { openSession } from './session-views.ts'
+
+type ActionName = keyof ActionBodies
+
+/** The actions of the page. Each calls what its command calls, and leaves the same lines in the same logs. */
+export const actions: {
+  [Name in ActionName]: (
+    parts: UiParts,
+    body: Body,
+    call: Pick<Call, 'signal'>,
+  ) => Promise<Answers[`POST /api/actions/${Name}`]>
+} = {
+  async break(parts, body) {
+    const claims = await openKey(parts, body.text('key'))
+    const fence = body.count('fence')
+    return await breakClaim(claims, { session_id: body.text('session_id'), fence }, body.optional('reason'))
+  },
+  async note(parts, body) {
+    const text = noteTextOf([body.text('text')])
+    const to = body.optional('to')
+    if (to !== undefined) checkSessionId(to)
+    return await leaveNote(await openKey(parts, body.text('key')), { text, to })
+  },
+  async sweep(_parts, body, { signal }) {
+    const scope = body.optional('scope') ?? 'all'
+    if (scope !== 'all' && scope !== 'sessions')
+      throw new StintError('ARG_ERROR', 'scope must be all or sessions')
+    return await sweepScope({ dryRun: false, scope, onProgress: () => signal.throwIfAborted() })
+  },
+  async unlock({ store }, body) {
+    const id = body.text('session_id')
+    checkSessionId(id)
+    const seen = { epoch: body.count('epoch'), since: body.count('since') }
+    const { unlocked } = await unlockSession(store, id, seen)
+    return { session_id: id, unlocked }
+  },
+  async close({ store }, body, { signal }) {
+    const { summary } = await namedSession({ store }, body)
+    const { closed } = await closeSessions(store, [summary], 'ui: close', { signal, warn: () => {} })
+    const [found] = closed
+    return {
+      session_id: summary.id,
+      closed: found !== undefined,
+      replayed: found?.replayed ?? 0,
+      unsettled: found?.unsettled.length ?? 0,
+    }
+  },
+  async trash({ store }, body, { signal }) {
+    const { summary } = await namedSession({ store }, body)
+    const trash = await removeSessions(store, [summary], 'ui: trash', { signal, warn: () => {} })
+    return { session_id: summary.id, trash }
+  },
+}
+
+const namedSession = ({ store }: Pick<UiParts, 'store'>, body: Body): Promise<Inspection> =>
+  openSession(store, body.text('session_id'))
+
+/** The body of an action; each field is checked before it is used. */
+export class Body {
+  readonly #given: Readonly<Record<string, unknown>>
+
+  constructor(given: Readonly<Record<string, unknown>>) {
+    this.#given = given
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.#given[name] ?? undefined
+    if (value === undefined || isString(value)) return value
+    throw new StintError('ARG_ERROR', `${name} must be a string`)
+  }
+
+  text(name: string): string {
+    const value = this.optional(name)
+    if (value !== undefined && value !== '') return value
+    throw new StintError('ARG_ERROR', `${name} is missing`)
+  }
+
+  count(name: string): number {
+    const value = this.#given[name]
+    if (isCount(value)) return value
+    throw new StintError('ARG_ERROR', `${name} must be a whole number`)
+  }
+}

@@ -1,0 +1,71 @@
+import { runAsync } from '../../base/process/run-generator.ts'
+import { type ClaimActivity, isClaimsKey, type Register, WorkspaceClaims } from '../../lease/index.ts'
+import type { Incident } from '../../ui/protocol.ts'
+
+/** What a person may want to know at once. */
+const incidentKinds = new Set<ClaimActivity['kind']>(['refusal', 'late', 'takeover', 'break'])
+const incidentMs = 3_600_000
+const maxIncidents = 50
+
+/** The newest activities in all workspaces and resources of a register, and their names. */
+export class ActivityIndex {
+  readonly #register: Register
+  readonly #recent = new Map<string, ClaimActivity[]>()
+  /** The names that were seen, by key: the record of a free workspace does not have its name. */
+  readonly #names = new Map<string, string>()
+  #stale: Set<string> | 'all' = 'all'
+
+  constructor(register: Register) {
+    this.#register = register
+  }
+
+  /** Has the next look read the log of a key again, or those of all keys. */
+  invalidate(key?: string): void {
+    if (key === undefined) this.#stale = 'all'
+    else if (this.#stale !== 'all') this.#stale.add(key)
+  }
+
+  /** Remembers the name of a key. */
+  learn(key: string, name: string): void {
+    this.#names.set(key, name)
+  }
+
+  nameOf(key: string): string {
+    return this.#names.get(key) ?? key
+  }
+
+  /** Reads what has changed. */
+  async refresh(): Promise<void> {
+    const stale = this.#stale
+    this.#stale = new Set()
+    for (const key of stale === 'all' ? await this.keys() : stale) {
+      const activities = await new WorkspaceClaims(this.#register, { key, name: '' }).activity.readRecent()
+      this.#recent.set(key, activities)
+      const named = activities.findLast(({ workspace }) => workspace !== undefined)
+      if (named?.workspace !== undefined && !this.#names.has(key)) this.learn(key, named.workspace)
+    }
+  }
+
+  /** The keys of all workspaces and resources that have a record. */
+  async keys(): Promise<string[]> {
+    const keys = await runAsync(this.#register, this.#register.keys())
+    return keys.filter((key) => isClaimsKey(key, this.#register))
+  }
+
+  /** When a workspace or resource was last active; undefined if its log is empty. */
+  lastAt(key: string): number | undefined {
+    return this.#recent.get(key)?.at(-1)?.at
+  }
+
+  /** The refusals and losses of the last hour, newest first. */
+  incidents(now: number): Incident[] {
+    return [...this.#recent]
+      .flatMap(([key, activities]) =>
+        activities
+          .filter(({ kind, at }) => incidentKinds.has(kind) && now - at <= incidentMs)
+          .map((activity) => ({ ...activity, key, name: this.nameOf(key) })),
+      )
+      .sort((a, b) => b.at - a.at)
+      .slice(0, maxIncidents)
+  }
+}

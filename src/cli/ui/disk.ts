@@ -1,0 +1,61 @@
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { findTmp } from '../../base/fs/temp-directory.ts'
+import type { DriverStore } from '../../session/index.ts'
+import { readSamples } from '../../sweep/index.ts'
+import type { DiskView } from '../../ui/protocol.ts'
+import { readSpace } from '../health/file-system.ts'
+import { measureSessions } from '../sessions/du.ts'
+import { defaultSinceMs, gatherStats } from '../temp/stats.ts'
+import type { Query } from './query.ts'
+
+const largestShown = 20
+/** Points of a chart: more than a screen has room for. */
+const maxSamples = 2000
+
+/** What fills the disk: the temp directory over time, and the sessions. */
+export async function viewDisk(store: DriverStore, query: Query): Promise<DiskView> {
+  const now = Date.now()
+  const since = query.count('since') ?? now - defaultSinceMs
+  const { series: _, ...stats } = await gatherStats(now, since)
+  const samples = await readSamples(stintHome(), since, now)
+  const every = Math.max(1, Math.ceil(samples.length / maxSamples))
+  return {
+    ...stats,
+    samples: samples
+      .filter((_sample, index) => index % every === 0)
+      .map(({ at, bytes_found: bytes, files, scratches, orphans_found: orphans }) => ({
+        at,
+        bytes,
+        files,
+        scratches,
+        orphans,
+      })),
+    sessions: await sessionsOf(store),
+    disk: [
+      { name: 'home', path: ifPossible(() => stintHome()) },
+      { name: 'temp', path: ifPossible(() => findTmp()) },
+    ].flatMap(({ name, path }) => {
+      const space = path === undefined ? undefined : ifPossible(() => readSpace(path))
+      return space === undefined
+        ? []
+        : [{ name, free_bytes: space.free_bytes, total_bytes: space.total_bytes }]
+    }),
+  }
+}
+
+/** Null if the store cannot measure its sessions. */
+async function sessionsOf(store: DriverStore): Promise<DiskView['sessions']> {
+  try {
+    const { sessions, trashBytes } = await measureSessions(store)
+    const bytes = sessions.reduce((sum, use) => sum + use.bytes, 0)
+    return {
+      count: sessions.length,
+      bytes,
+      trash_bytes: trashBytes,
+      largest: sessions.slice(0, largestShown),
+    }
+  } catch {
+    return null
+  }
+}

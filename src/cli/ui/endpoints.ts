@@ -1,0 +1,106 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { homeRegister, type Register } from '../../lease/index.ts'
+import type { DriverStore } from '../../session/index.ts'
+import type { ActionBodies, Answers, Streams } from '../../ui/protocol.ts'
+import type { Call, EndpointAnswer, Routes } from '../../ui/server/routes.ts'
+import { sweepScope } from '../sweep/sweep.ts'
+import { actions, Body } from './actions.ts'
+import { readActPage } from './acts.ts'
+import { viewDisk } from './disk.ts'
+import { ForkIndex } from './forks.ts'
+import { NowFeed } from './now-feed.ts'
+import type { UiParts } from './parts.ts'
+import { Query } from './query.ts'
+import { followSession, listSessionPage, readEventPage, verifySession, viewSession } from './session-views.ts'
+import { exportAudit, streamAudit, streamSearch } from './streams.ts'
+import { listWorkspaces, viewWorkspace } from './workspaces.ts'
+
+/** A call whose parameters are checked when they are read. */
+interface UiCall {
+  id: string
+  query: Query
+  signal: AbortSignal
+}
+
+type ReadingEndpoint = Exclude<keyof Answers, 'POST /api/token' | `POST /api/actions/${string}`>
+type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[Route]> }
+/** What is wrong with a request is told before its first line, with a status. */
+type Following = { [Route in keyof Streams]: (call: UiCall) => Promise<AsyncIterable<Streams[Route]>> }
+
+/** The endpoints of `stint ui`: each reads or does what a command reads or does. */
+export function uiEndpoints({
+  register,
+  store,
+  readOnly,
+}: {
+  register: Register
+  store: DriverStore
+  readOnly: boolean
+}): Routes {
+  const feed = new NowFeed(readOnly)
+  const home = homeRegister()
+  const registers = register === home ? [home] : [home, register]
+  const parts: UiParts = { registers: registers as readonly Register[], store, feed, readOnly }
+  const forks = new ForkIndex(store)
+  const reading: Reading = {
+    'GET /api/now': () => feed.look(),
+    'GET /api/workspaces': () => listWorkspaces(parts),
+    'GET /api/workspace': ({ query }) => viewWorkspace(parts, query),
+    'GET /api/sessions': ({ query }) => listSessionPage(store, query),
+    'GET /api/sessions/:id': ({ id }) => viewSession(store, id),
+    'GET /api/sessions/:id/events': ({ id, query }) => readEventPage(store, id, query),
+    'GET /api/sessions/:id/acts': ({ id, query }) => readActPage(store, id, query),
+    'GET /api/sessions/:id/forks': async ({ id }) => ({ tree: await forks.treeOf(id) }),
+    'GET /api/sessions/:id/verify': ({ id }) => verifySession(store, id),
+    'GET /api/disk': ({ query }) => viewDisk(store, query),
+    'GET /api/disk/plan': () => sweepScope({ dryRun: true, scope: 'all' }),
+  }
+  const following: Following = {
+    'GET /api/now/stream': async ({ signal }) => feed.follow(signal),
+    'GET /api/sessions/:id/follow': ({ id, query, signal }) => followSession(store, id, query, signal),
+    'GET /api/audit': (call) => streamAudit(store, call.query, call.signal),
+    'GET /api/search': ({ query, signal }) => streamSearch(store, query, signal),
+  }
+  const acting = Object.keys(actions) as (keyof ActionBodies)[]
+  const callOf = ({ params, query, signal }: Call): UiCall => ({
+    id: params.id ?? '',
+    query: new Query(query),
+    signal,
+  })
+  const routes: Record<string, (call: Call) => Promise<EndpointAnswer>> = {
+    ...mapped(reading, (read) => async (call) => ({ json: await read(callOf(call)) })),
+    ...mapped(following, (follow) => async (call) => ({ lines: await follow(callOf(call)) })),
+    ...Object.fromEntries(
+      acting.map((name) => [
+        `POST /api/actions/${name}`,
+        async (call: Call) => ({ json: await act(name, parts, call) }),
+      ]),
+    ),
+  }
+  const audit = routes['GET /api/audit'] as Routes[string]
+  return {
+    ...routes,
+    'GET /api/audit': async (call) =>
+      call.query.get('format') === 'csv'
+        ? {
+            file: await exportAudit(store, callOf(call).query, call.signal),
+            name: 'audit.csv',
+            type: 'text/csv; charset=utf-8',
+          }
+        : await audit(call),
+  }
+}
+
+async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: Call): Promise<unknown> {
+  if (parts.readOnly)
+    throw new StintError('READ_ONLY', 'this page was started with --read-only', {
+      hint: 'Start `stint ui` without --read-only, or use the command.',
+    })
+  return await actions[name](parts, new Body(body), { signal })
+}
+
+const mapped = <Of extends (call: UiCall) => unknown>(
+  routes: Readonly<Record<string, Of>>,
+  wrap: (of: Of) => (call: Call) => Promise<EndpointAnswer>,
+): Record<string, (call: Call) => Promise<EndpointAnswer>> =>
+  Object.fromEntries(Object.entries(routes).map(([route, of]) => [route, wrap(of)]))

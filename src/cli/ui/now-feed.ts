@@ -1,0 +1,223 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { type Identity, type Liveness, liveness } from '../../base/process/liveness.ts'
+import { type AllClaims, homeRegister, promptedSessions } from '../../lease/index.ts'
+import type { SessionSummary } from '../../session/index.ts'
+import type { NowView } from '../../ui/protocol.ts'
+import type { ServerContents } from '../health/postgres.ts'
+import { gatherStatus, type StatusSources, statusSources } from '../status/gather.ts'
+import { ActivityIndex } from './activity-index.ts'
+import { nowView } from './now-view.ts'
+import { Part } from './part.ts'
+
+/** How often the processes of sessions are looked at while a page is open, in milliseconds. */
+const tickMs = 1000
+/** Changes that come one after the other are told together, in milliseconds. */
+const settleMs = 100
+
+const noClaims: AllClaims = { targets: [], unreadable: [] }
+
+/**
+ * The state of everything, for the pages that are open. It looks again when a directory of the home changes,
+ * when a process of a session ends, and now and then; while no page is open it does nothing.
+ */
+export class NowFeed {
+  readonly activity = new ActivityIndex(homeRegister())
+  readonly #readOnly: boolean
+  readonly #clients = new Set<(view: NowView) => void>()
+  readonly #claims = new Part<AllClaims>(tickMs)
+  readonly #sessions = new Part<SessionSummary[]>(tickMs)
+  readonly #server = new Part<ServerContents | undefined>(2 * tickMs, () => this.#lookSoon())
+  readonly #entries = new Part<Awaited<ReturnType<StatusSources['entries']>>>(10 * tickMs)
+  readonly #hooks = new Part<Awaited<ReturnType<StatusSources['hooks']>>>(60 * tickMs)
+  /** Where watching does not work, all logs are read again now and then. */
+  readonly #logs = new Part<void>(15 * tickMs)
+  /** The processes of sessions, as they were at the last look. */
+  #processes: { process: Identity; was: Liveness }[] = []
+  #watchers = new Map<string, FSWatcher>()
+  #tick: NodeJS.Timeout | undefined
+  #soon: NodeJS.Timeout | undefined
+  /** The look under way, and whether another one must follow it. */
+  #looking: Promise<void> | undefined
+  #isOutdated = false
+  #view: NowView | undefined
+  #shown = ''
+
+  constructor(readOnly: boolean) {
+    this.#readOnly = readOnly
+  }
+
+  /** The state now. */
+  async look(): Promise<NowView> {
+    // A look that is under way may have missed the last change.
+    await this.#looking?.catch(() => {})
+    this.#expireAll()
+    await this.#lookNow()
+    return this.#view as NowView
+  }
+
+  /** The state at once, and again whenever it changes, until the signal aborts. A slow reader misses some. */
+  async *follow(signal: AbortSignal): AsyncGenerator<NowView> {
+    let next: NowView | undefined
+    let wake = (): void => {}
+    const client = (view: NowView): void => {
+      next = view
+      wake()
+    }
+    const stop = (): void => wake()
+    signal.addEventListener('abort', stop)
+    if (this.#clients.size === 0) this.#start()
+    this.#clients.add(client)
+    try {
+      // A page that comes later need not wait for a change.
+      if (this.#clients.size > 1) next = this.#view
+      while (!signal.aborted) {
+        if (next === undefined) await new Promise<void>((resolve) => (wake = resolve))
+        const view = next
+        next = undefined
+        if (view !== undefined && !signal.aborted) yield view
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      this.#clients.delete(client)
+      if (this.#clients.size === 0) this.#stop()
+    }
+  }
+
+  #start(): void {
+    this.#expireAll()
+    this.#shown = ''
+    this.#tick = setInterval(() => this.#lookIfDue(), tickMs)
+    this.#lookQuietly()
+  }
+
+  #stop(): void {
+    clearInterval(this.#tick)
+    clearTimeout(this.#soon)
+    this.#soon = undefined
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  #expireAll(): void {
+    for (const part of [this.#claims, this.#sessions, this.#server, this.#entries, this.#hooks]) part.expire()
+    this.activity.invalidate()
+  }
+
+  /** Looks again if a part is due, or if a process has ended since the last look. */
+  #lookIfDue(): void {
+    if (this.#processes.some(({ process, was }) => liveness(process) !== was)) {
+      this.#claims.expire()
+      this.#sessions.expire()
+    }
+    const parts = [this.#claims, this.#sessions, this.#server, this.#entries, this.#hooks]
+    if (parts.some(({ isDue }) => isDue)) this.#lookQuietly()
+  }
+
+  /** Looks; after a failure the pages keep what they show, until the next look. */
+  #lookQuietly(): void {
+    this.#lookNow().catch(() => {})
+  }
+
+  #lookSoon(): void {
+    if (this.#clients.size > 0) this.#soon ??= setTimeout(() => this.#lookQuietly(), settleMs)
+  }
+
+  /** Looks, and tells the pages if anything has changed. A look that is under way is followed by another. */
+  #lookNow(): Promise<void> {
+    clearTimeout(this.#soon)
+    this.#soon = undefined
+    this.#isOutdated = this.#looking !== undefined
+    return (this.#looking ??= this.#gather().finally(() => {
+      this.#looking = undefined
+      if (this.#isOutdated) this.#lookSoon()
+    }))
+  }
+
+  async #gather(): Promise<void> {
+    let claims = noClaims
+    let sessions: SessionSummary[] = []
+    let server: ServerContents | undefined
+    // Watch first: what changes after this makes the parts due again.
+    this.#watchHome()
+    const status = await gatherStatus({
+      claims: async (home) => (claims = await this.#claims.get(() => statusSources.claims(home))),
+      sessions: async (home) => (sessions = await this.#sessions.get(() => statusSources.sessions(home))),
+      server: async () => (server = await this.#server.get(() => statusSources.server())),
+      entries: (at) => this.#entries.get(() => statusSources.entries(at)),
+      hooks: () => this.#hooks.get(() => statusSources.hooks()),
+    })
+    const targets = [...claims.targets, ...(server?.targets ?? [])]
+    for (const { key, workspace } of targets) this.activity.learn(key, workspace)
+    await this.#logs.get(() => this.activity.invalidate())
+    await this.activity.refresh().catch(() => {})
+    const all = [...sessions, ...(server?.sessions ?? [])]
+    const prompts = ifPossible(() => promptedSessions(process.env)) ?? []
+    const incidents = this.activity.incidents(status.at)
+    this.#processes = [
+      ...targets.flatMap(({ claims, waiters }) => [
+        ...claims.flatMap(({ holders }) => holders),
+        ...waiters.map((waiter) => waiter.process),
+      ]),
+      ...all.flatMap(({ holder }) => holder?.process ?? []),
+      ...prompts.map(({ agent }) => agent),
+    ].map((process) => ({ process, was: liveness(process) }))
+    this.#view = nowView({ status, targets, sessions: all, prompts, incidents, readOnly: this.#readOnly })
+    this.#tell(this.#view)
+  }
+
+  #tell(view: NowView): void {
+    const shown = stableJson(view)
+    if (shown === this.#shown) return
+    this.#shown = shown
+    for (const client of this.#clients) client(view)
+  }
+
+  /** Watches the directories that change with claims and sessions. One that is missing is tried again. */
+  #watchHome(): void {
+    if (this.#clients.size === 0) return
+    const home = ifPossible(() => stintHome())
+    if (home === undefined) return
+    const onActivity = (name: string): void => {
+      this.activity.invalidate(/^([0-9a-f]{12})\.log$/.exec(name)?.[1])
+      this.#claims.expire()
+    }
+    const onSession = (name: string): void => {
+      // A list of sessions writes its cache, and must not lead to another list.
+      if (!name.includes('summaries') && !name.endsWith('.tmp')) this.#sessions.expire()
+    }
+    const changes: Record<string, (name: string) => void> = {
+      // Every grant, refusal and release is noted there.
+      activity: onActivity,
+      locks: () => this.#claims.expire(),
+      prompts: () => this.#claims.expire(),
+      sessions: onSession,
+      'sessions/.cache': onSession,
+    }
+    for (const [name, onChange] of Object.entries(changes)) {
+      if (this.#watchers.has(name)) continue
+      const watcher = ifPossible(() =>
+        watch(join(home, name), (_event, file) => {
+          onChange(file ?? '')
+          this.#lookSoon()
+        }),
+      )
+      if (watcher === undefined) continue
+      this.#watchers.set(name, watcher)
+      const end = (): void => {
+        watcher.close()
+        this.#watchers.delete(name)
+      }
+      watcher.on('error', end)
+    }
+  }
+}
+
+/** Fields that change while nothing happens. */
+const restless = new Set(['age_ms', 'expires_in_ms', 'waited_ms', 'free_bytes', 'text'])
+
+/** The part of a state that a page must be told about if it has changed. */
+const stableJson = (view: NowView): string =>
+  JSON.stringify({ ...view, at: 0 }, (name, value: unknown) => (restless.has(name) ? undefined : value))

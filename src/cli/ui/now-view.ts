@@ -1,0 +1,192 @@
+import { hostname } from 'node:os'
+import type { Liveness } from '../../base/process/liveness.ts'
+import {
+  areInConflict,
+  busyWork,
+  type Claim,
+  type ClaimedTarget,
+  claimLiveness,
+  isInForce,
+  promptedSessions,
+  type Waiter,
+} from '../../lease/index.ts'
+import type { SessionSummary } from '../../session/index.ts'
+import type { Incident, NowView, SessionTile, TileState } from '../../ui/protocol.ts'
+import { tileStates } from '../../ui/protocol.ts'
+import { describeClaim } from '../lock/describe.ts'
+import type { StatusData } from '../status/gather.ts'
+import { storeOfEnvironment } from '../store.ts'
+import { version } from '../stint.ts'
+import { byNeed, tileStateOf } from './tile-state.ts'
+
+/** How many sessions are shown; the list of sessions has all. */
+const maxTiles = 200
+
+/** Everything that the first page is made of. */
+export interface NowFacts {
+  status: StatusData
+  targets: readonly ClaimedTarget[]
+  sessions: readonly SessionSummary[]
+  prompts: ReturnType<typeof promptedSessions>
+  incidents: readonly Incident[]
+  readOnly: boolean
+}
+
+/** The data of the first page. */
+export function nowView(facts: NowFacts): NowView {
+  const { status, incidents, readOnly } = facts
+  const { at, home, workspaces, runs, disk, orphans, findings } = status
+  const tiles = tilesOf(facts, at).sort(byNeed(at))
+  const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as Record<TileState, number>
+  for (const { state } of tiles) totals[state] += 1
+  return {
+    at,
+    hostname: hostname(),
+    home,
+    store: storeName(),
+    read_only: readOnly,
+    version,
+    tiles: tiles.slice(0, maxTiles),
+    totals: { ...totals, closed: status.sessions.states.closed },
+    workspaces: workspaces.map(({ workspace, resource, workspace_key, ...rest }) => ({
+      key: workspace_key,
+      name: workspace ?? resource ?? workspace_key,
+      kind: resource === undefined ? 'workspace' : 'resource',
+      ...rest,
+    })),
+    runs,
+    incidents: [...incidents],
+    disk,
+    orphans,
+    findings,
+  }
+}
+
+/** `files`, or the host and database of a server, without the user and the password. */
+function storeName(): string {
+  const server = storeOfEnvironment()
+  if (server === undefined) return 'files'
+  const { host, pathname } = new URL(server)
+  return `${host}${pathname}`
+}
+
+/** What is known about one session. */
+interface Known {
+  claims: { target: ClaimedTarget; claim: Claim }[]
+  waits: { target: ClaimedTarget; waiter: Waiter }[]
+  prompt?: NowFacts['prompts'][number]
+  summary?: SessionSummary
+}
+
+function tilesOf({ targets, sessions, prompts }: NowFacts, now: number): SessionTile[] {
+  const all = new Map<string, Known>()
+  const knownOf = (id: string): Known => {
+    const known = all.get(id) ?? { claims: [], waits: [] }
+    all.set(id, known)
+    return known
+  }
+  for (const target of targets) {
+    for (const claim of target.claims) knownOf(claim.session_id).claims.push({ target, claim })
+    for (const waiter of target.waiters) knownOf(waiter.session_id).waits.push({ target, waiter })
+  }
+  for (const prompt of prompts) knownOf(prompt.sessionId).prompt = prompt
+  for (const summary of sessions)
+    if (summary.state !== 'closed' || all.has(summary.id)) knownOf(summary.id).summary = summary
+  return [...all].map(([id, known]) => tileOf(id, known, now))
+}
+
+function tileOf(session_id: string, known: Known, now: number): SessionTile {
+  const { claims, waits, prompt, summary } = known
+  const described = claims.map(({ target, claim }) => ({
+    target,
+    claim,
+    row: describeClaim(claim, target.observation),
+  }))
+  const work = claims.flatMap(({ target, claim }) => busyWork(claim, target.observation) ?? [])
+  const [wait] = waits
+  const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? null
+  const lastAt = Math.max(
+    summary?.lastAt ?? 0,
+    ...claims.map(({ claim }) => claim.refreshed_at),
+    ...waits.map(({ waiter }) => waiter.since),
+  )
+  const { state, since } = tileStateOf(
+    {
+      work,
+      askedAt: askedAt(known),
+      waitsSince: wait?.waiter.since,
+      liveness: livenessOf(known),
+      recorded: summary?.state,
+      lastAt: lastAt === 0 ? now : lastAt,
+    },
+    now,
+  )
+  return {
+    session_id,
+    state,
+    since,
+    parent: claims[0]?.claim.ancestors?.[0] ?? null,
+    origin,
+    agent: origin?.agent ?? summary?.tool ?? null,
+    pid:
+      claims[0]?.claim.pid ??
+      wait?.waiter.process.pid ??
+      prompt?.agent.pid ??
+      summary?.holder?.process.pid ??
+      null,
+    title: summary?.title ?? null,
+    purpose:
+      claims.find(({ claim }) => claim.purpose !== null)?.claim.purpose ??
+      origin?.prompt ??
+      prompt?.words ??
+      null,
+    holds: described.map(({ target: { key, workspace: name }, row }) => ({
+      key,
+      name,
+      paths: row.paths,
+      mode: row.mode,
+      standing: row.standing,
+      fence: row.fence,
+    })),
+    work: described.find(({ row }) => row.work !== null)?.row.work ?? null,
+    waits_for: wait === undefined ? null : waitOf(wait),
+    workspace: summary?.workspace ?? origin?.directory ?? null,
+    last_at: lastAt === 0 ? now : lastAt,
+    recorded: summary?.state ?? null,
+    last_act: null,
+  }
+}
+
+/** Since when a call has waited for the answer of the user. A question outlives its hold on the claim. */
+function askedAt({ claims }: Known): number | undefined {
+  const asked = claims.flatMap(({ target, claim }) =>
+    claim.holders
+      .filter((holder) => target.observation.liveness(holder) === 'alive')
+      .flatMap(({ calls }) => calls.flatMap(({ waiting_since }) => waiting_since ?? [])),
+  )
+  return asked.length === 0 ? undefined : Math.min(...asked)
+}
+
+/** Alive if any of its processes is, dead if all are. */
+function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
+  const all = [
+    ...claims.map(({ target, claim }) => claimLiveness(claim, target.observation)),
+    ...waits.map(({ target, waiter }) => target.observation.liveness(waiter.process)),
+    ...(prompt === undefined ? [] : ['alive' as const]),
+  ]
+  if (all.includes('alive')) return 'alive'
+  if (all.length === 0) return undefined
+  return all.every((each) => each === 'dead') ? 'dead' : 'unknown'
+}
+
+function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_for'] {
+  const { key, workspace: name, claims, observation } = target
+  const inTheWay = claims.filter((claim) => isInForce(claim, observation) && areInConflict(claim, waiter))
+  return {
+    key,
+    name,
+    paths: waiter.paths,
+    since: waiter.since,
+    held_by: inTheWay.map(({ session_id }) => session_id),
+  }
+}

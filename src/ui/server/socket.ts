@@ -1,0 +1,140 @@
+import {
+  chmodSync,
+  closeSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+} from 'node:fs'
+import { request } from 'node:http'
+import { dirname, join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { ensureHomeDirectory, homeUnsafe } from '../../base/fs/home.ts'
+import { geteuid } from '../../base/process/platform.ts'
+import { isString, parseObject } from '../../base/text/fields.ts'
+
+/** The directory of the server in the home. */
+export const uiDirectory = (home: string): string => join(home, 'ui')
+
+/** The socket of the server that runs. */
+export const uiSocket = (home: string): string => join(uiDirectory(home), 'socket')
+
+/** The kernel takes no longer path of a socket. */
+const maxSocketPath = 100
+/** A server that does not answer for this long is stopped or stuck, in milliseconds. */
+const patienceMs = 5000
+
+/** Calls with a path of the socket that is short enough: through an open directory, if need be. */
+async function withShortPath<Result>(path: string, use: (path: string) => Promise<Result>): Promise<Result> {
+  if (Buffer.byteLength(path) <= maxSocketPath) return await use(path)
+  const directory = openSync(dirname(path), 'r')
+  try {
+    return await use(`/proc/self/fd/${directory}/${path.slice(dirname(path).length + 1)}`)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+/** The stat of the socket; undefined if there is none. Throws if what is there is not a socket of this user. */
+function statSocket(path: string): Stats | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  if (!stat.isSocket()) throw homeUnsafe(path, 'is not a socket')
+  if (stat.uid !== geteuid()) throw homeUnsafe(path, `belongs to user ${stat.uid}`)
+  return stat
+}
+
+/** A socket that another server has put there since has another inode, or another time. */
+const isSameSocket = (a: Stats, b: Stats): boolean => a.ino === b.ino && a.mtimeMs === b.mtimeMs
+
+/**
+ * Asks the server that runs for a new address of the page; undefined if none runs. Removes the socket of one
+ * that was killed.
+ */
+export async function askRunningServer(home: string): Promise<string | undefined> {
+  const path = uiSocket(home)
+  const stat = ifPossible(() => lstatSync(dirname(path))) && statSocket(path)
+  if (stat === undefined) return undefined
+  try {
+    return await withShortPath(path, requestAddress)
+  } catch (error) {
+    if (!['ECONNREFUSED', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
+    removeStale(path, stat)
+    return undefined
+  }
+}
+
+function requestAddress(socketPath: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' }
+    const options = { socketPath, path: '/api/token', method: 'POST', headers, timeout: patienceMs }
+    const asked = request(options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () => {
+        const url = parseObject(text)?.url
+        if (isString(url) && /^http:\/\/127\.0\.0\.1:\d{1,5}\/#token=[\w-]+$/.test(url)) resolve(url)
+        else reject(new StintError('UNEXPECTED', `the server at ${socketPath} gave no address`))
+      })
+    })
+    asked.on('timeout', () => {
+      const hint = `End it, or remove ${socketPath}; then try again.`
+      asked.destroy(new StintError('TIMEOUT', 'another `stint ui` runs, and does not answer', { hint }))
+    })
+    asked.on('error', reject)
+    asked.end('{}')
+  })
+}
+
+/** Removes a socket that no server answers at, unless another server has replaced it meanwhile. */
+function removeStale(path: string, seen: Stats): void {
+  const aside = `${path}.${process.pid}.stale`
+  try {
+    renameSync(path, aside)
+    if (!isSameSocket(lstatSync(aside), seen)) linkSync(aside, path)
+    unlinkSync(aside)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+  }
+}
+
+/** A socket at which a server listens. */
+export interface PublishedSocket extends Disposable {
+  path: string
+}
+
+/**
+ * Has a server listen on the socket in the home; undefined if another server listens there. `listenAt` gets
+ * a path of its own, which becomes the name of the socket only if that is free.
+ */
+export async function publishSocket(
+  home: string,
+  listenAt: (path: string) => Promise<void>,
+): Promise<PublishedSocket | undefined> {
+  const path = uiSocket(home)
+  for (const directory of [home, uiDirectory(home)]) ensureHomeDirectory(directory)
+  chmodSync(uiDirectory(home), 0o700)
+  const own = `${path}.${process.pid}`
+  ifPossible(() => unlinkSync(own))
+  await withShortPath(own, listenAt)
+  chmodSync(own, 0o600)
+  try {
+    linkSync(own, path)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return undefined
+    throw error
+  } finally {
+    unlinkSync(own)
+  }
+  const stat = lstatSync(path)
+  return {
+    path,
+    [Symbol.dispose]() {
+      const now = lstatSync(path, { throwIfNoEntry: false })
+      if (now !== undefined && isSameSocket(now, stat)) ifPossible(() => unlinkSync(path))
+    },
+  }
+}
