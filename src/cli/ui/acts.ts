@@ -1,11 +1,11 @@
 import type { DriverStore } from '../../session/index.ts'
 import type { ActPage, ActRow } from '../../ui/protocol.ts'
 import { type AuditLine, NewestItems } from '../audit/audit-lines.ts'
-import type { Query } from './query.ts'
+import type { RequestQuery } from './request-query.ts'
 import { openSession } from './session-views.ts'
 
 /** Acts with their outcomes, and notes, of one session: the newest of those that match, oldest first. */
-export async function readActPage(store: DriverStore, id: string, query: Query): Promise<ActPage> {
+export async function readActPage(store: DriverStore, id: string, query: RequestQuery): Promise<ActPage> {
   const inspection = await openSession(store, id)
   const since = query.count('since') ?? 0
   const until = query.count('until') ?? Number.POSITIVE_INFINITY

@@ -7,14 +7,14 @@ import type { DiskView } from '../../ui/protocol.ts'
 import { readSpace } from '../health/file-system.ts'
 import { measureSessions } from '../sessions/du.ts'
 import { defaultSinceMs, gatherStats } from '../temp/stats.ts'
-import type { Query } from './query.ts'
+import type { RequestQuery } from './request-query.ts'
 
 const largestShown = 20
 /** Points of a chart: more than a screen has room for. */
 const maxSamples = 2000
 
 /** What fills the disk: the temp directory over time, and the sessions. */
-export async function viewDisk(store: DriverStore, query: Query): Promise<DiskView> {
+export async function viewDisk(store: DriverStore, query: RequestQuery): Promise<DiskView> {
   const now = Date.now()
   const since = query.count('since') ?? now - defaultSinceMs
   const { series: _, ...stats } = await gatherStats(now, since)

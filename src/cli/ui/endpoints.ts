@@ -10,7 +10,7 @@ import { viewDisk } from './disk.ts'
 import { ForkIndex } from './forks.ts'
 import { NowFeed } from './now-feed.ts'
 import type { UiParts } from './parts.ts'
-import { Query } from './query.ts'
+import { RequestQuery } from './request-query.ts'
 import { followSession, listSessionPage, readEventPage, verifySession, viewSession } from './session-views.ts'
 import { exportAudit, streamAudit, streamSearch } from './streams.ts'
 import { listWorkspaces, viewWorkspace } from './workspaces.ts'
@@ -18,7 +18,7 @@ import { listWorkspaces, viewWorkspace } from './workspaces.ts'
 /** A call whose parameters are checked when they are read. */
 interface UiCall {
   id: string
-  query: Query
+  query: RequestQuery
   signal: AbortSignal
 }
 
@@ -64,7 +64,7 @@ export function uiEndpoints({
   const acting = Object.keys(actions) as (keyof ActionBodies)[]
   const callOf = ({ params, query, signal }: Call): UiCall => ({
     id: params.id ?? '',
-    query: new Query(query),
+    query: new RequestQuery(query),
     signal,
   })
   const routes: Record<string, (call: Call) => Promise<EndpointAnswer>> = {

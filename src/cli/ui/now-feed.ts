@@ -216,7 +216,7 @@ export class NowFeed {
 }
 
 /** Fields that change while nothing happens. */
-const restless = new Set(['age_ms', 'expires_in_ms', 'waited_ms', 'free_bytes', 'text'])
+const restless = new Set(['age_ms', 'expires_in_ms', 'waited_ms', 'free_bytes', 'free_files', 'text'])
 
 /** The part of a state that a page must be told about if it has changed. */
 const stableJson = (view: NowView): string =>

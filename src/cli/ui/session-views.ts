@@ -13,10 +13,10 @@ import type { EventPage, EventRow, SessionPage, SessionView, Verification } from
 import { describeSession } from '../sessions/describe.ts'
 import { describeInspected } from '../sessions/show.ts'
 import { verifyOne } from '../sessions/verify.ts'
-import type { Query } from './query.ts'
+import type { RequestQuery } from './request-query.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */
-export async function listSessionPage(store: DriverStore, query: Query): Promise<SessionPage> {
+export async function listSessionPage(store: DriverStore, query: RequestQuery): Promise<SessionPage> {
   const state = query.choice('state', sessionStates)
   const workspace = query.text('workspace')
   const text = query.text('text')?.toLowerCase()
@@ -84,19 +84,19 @@ const stepRecords = 1000
 const maxDataLength = 8000
 
 /** A page of the journal, in memory that does not grow with it. */
-export async function readEventPage(store: DriverStore, id: string, query: Query): Promise<EventPage> {
+export async function readEventPage(store: DriverStore, id: string, query: RequestQuery): Promise<EventPage> {
   const inspection = await openSession(store, id)
   const limit = query.limit(200, 1000)
   const [from, before, type] = [query.count('from'), query.count('before'), query.text('type')]
   if (from !== undefined && before !== undefined)
     throw new StintError('ARG_ERROR', 'from and before exclude each other')
   const last = inspection.summary.records
-  const row = query.flag('full') ? (event: EventOf) => event : shortened
+  const asRow = query.flag('full') ? (event: EventOf) => event : eventRow
   const events =
     from === undefined
       ? await readBefore(inspection, before, last, { type, limit })
       : await readFrom(inspection, from, { type, limit })
-  return { events: events.map(row), first: last === 0 ? 0 : 1, last }
+  return { events: events.map(asRow), first: last === 0 ? 0 : 1, last }
 }
 
 type EventOf = SessionEvent | Pending<SessionEvent>
@@ -144,7 +144,7 @@ async function readBefore(
 }
 
 /** An event without most of a large payload. */
-export function shortened(event: EventOf): EventRow {
+export function eventRow(event: EventOf): EventRow {
   const json = JSON.stringify(event.data) ?? ''
   return json.length <= maxDataLength
     ? event
@@ -155,13 +155,13 @@ export function shortened(event: EventOf): EventRow {
 export async function followSession(
   store: DriverStore,
   id: string,
-  query: Query,
+  query: RequestQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<EventRow>> {
   const { summary } = await openSession(store, id)
   const from = query.count('from') ?? summary.records + 1
   return (async function* () {
-    for await (const event of store.follow(id, { from, all: true, signal })) yield shortened(event)
+    for await (const event of store.follow(id, { from, all: true, signal })) yield eventRow(event)
   })()
 }
 

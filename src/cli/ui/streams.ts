@@ -6,10 +6,10 @@ import type { AuditLineOf, SearchHit, StreamEnd } from '../../ui/protocol.ts'
 import { type AuditLine, auditLineTypes, lineMatcher } from '../audit/audit-lines.ts'
 import { csvHeader, formatLine, linesOfSessions } from '../audit/query-all.ts'
 import { describeFound } from '../sessions/search.ts'
-import type { Query } from './query.ts'
+import type { RequestQuery } from './request-query.ts'
 
 /** Selects audit lines of all sessions, or of one; they are read as they are asked for. */
-function selectLines(store: DriverStore, query: Query, signal: AbortSignal) {
+function selectLines(store: DriverStore, query: RequestQuery, signal: AbortSignal) {
   const [session, since] = [query.text('session'), query.count('since')]
   const until = query.count('until') ?? Number.POSITIVE_INFINITY
   const filter = {
@@ -44,7 +44,7 @@ const newEnd = (): StreamEnd => ({ end: true, found: 0, unreadable: [] })
 /** Audit lines as they are found. */
 export async function streamAudit(
   store: DriverStore,
-  query: Query,
+  query: RequestQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<AuditLineOf | StreamEnd>> {
   const lines = selectLines(store, query, signal)
@@ -58,7 +58,7 @@ export async function streamAudit(
 /** The same lines as a table of comma-separated values. */
 export async function exportAudit(
   store: DriverStore,
-  query: Query,
+  query: RequestQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   const lines = selectLines(store, query, signal)
@@ -75,7 +75,7 @@ const around = 80
 /** Finds a text in sessions, events and audit lines, and tells each as it is found. */
 export async function streamSearch(
   store: DriverStore,
-  query: Query,
+  query: RequestQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<SearchHit | StreamEnd>> {
   const text = query.need('q')

@@ -7,14 +7,14 @@ import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import { describeNote } from '../note/list.ts'
 import { lanesOf } from './lanes.ts'
 import { openKey, type UiParts } from './parts.ts'
-import type { Query } from './query.ts'
+import type { RequestQuery } from './request-query.ts'
 
 /** A day: the longest stretch that the page shows at once. */
 const usualStretchMs = 24 * 3_600_000
 
 const notesOf = (): Note[] => ifPossible(() => listNotes(stintHome())) ?? []
 
-/** Lists the workspaces and resources that have claims, waiters, notes or a history, newest activity first. */
+/** Lists the workspaces and resources with claims, waiters, notes or a history: first those in use. */
 export async function listWorkspaces(parts: UiParts): Promise<{ workspaces: WorkspaceRow[] }> {
   const { registers, feed, store } = parts
   const { activity } = feed
@@ -54,7 +54,7 @@ export async function listWorkspaces(parts: UiParts): Promise<{ workspaces: Work
 const storeAt = (index: number): WorkspaceRow['store'] => (index === 0 ? 'files' : 'postgres')
 
 /** One workspace or resource: its claims and waiters now, and what happened there. */
-export async function viewWorkspace(parts: UiParts, query: Query): Promise<WorkspaceView> {
+export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promise<WorkspaceView> {
   const claims = await openKey(parts, query.need('key'))
   const { key, name, register } = claims
   const view = await claims.read()

@@ -38,7 +38,7 @@ async function withShortPath<Result>(path: string, use: (path: string) => Promis
   }
 }
 
-/** The stat of the socket; undefined if there is none. Throws if what is there is not a socket of this user. */
+/** The stat of the socket; undefined if there is none. Throws unless it is a socket of this user. */
 function statSocket(path: string): Stats | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined

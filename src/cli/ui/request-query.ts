@@ -2,7 +2,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 
 /** The parameters of a request: each is checked before it is used. */
-export class Query {
+export class RequestQuery {
   readonly #given: URLSearchParams
 
   constructor(given: URLSearchParams) {
