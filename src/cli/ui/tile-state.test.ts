@@ -44,7 +44,7 @@ test.each<[string, Partial<TileEvidence>, string, number]>([
 test('what needs a person comes first, and a crash of last week last', () => {
   const day = 86_400_000
   const at = (
-    state: RequestQuery<ReturnType<typeof byNeed>>[0]['state'],
+    state: Parameters<ReturnType<typeof byNeed>>[0]['state'],
     since: number,
     id: string = state,
   ) => ({
