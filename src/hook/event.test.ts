@@ -128,3 +128,12 @@ test('a blank session id counts as missing; subagents are noted', () => {
     subagent: true,
   })
 })
+
+test.each([
+  ['mcp__stint__wait_until_free', 'none'],
+  ['mcp_stint_claim', 'none'],
+  ['mcp__files__write', 'shell'],
+  ['mcp__stinted__write', 'shell'],
+])('%s, which a user has added to the matcher, counts as %s', (tool, use) => {
+  expect(useOf(tool, Object.values(hosts))).toBe(use)
+})

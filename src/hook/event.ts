@@ -148,8 +148,9 @@ export function useOf(name: string, known: readonly Host[]): Tool['use'] {
     if (edits.includes(name)) return 'edit'
     if (shells.includes(name)) return 'shell'
   }
-  // The matchers that stint writes name no MCP tool: a user who added one wants it guarded.
-  return /^mcp[_:]/i.test(name) ? 'shell' : 'none'
+  // The matchers that stint writes name no MCP tool: a user who added one wants it guarded. Those of stint's
+  // server change no file, and a refused `wait_until_free` would be of no use.
+  return /^mcp[_:](?!_?stint_)/i.test(name) ? 'shell' : 'none'
 }
 
 /** Some hosts send a separate event for a failed call, others put an error into its result. */

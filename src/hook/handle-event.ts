@@ -59,6 +59,7 @@ import {
   handleStop,
   handleWaiting,
   isOfSession,
+  isRenaming,
   startSession,
 } from './session-events.ts'
 import {
@@ -68,6 +69,7 @@ import {
   lateCallText,
   notesText,
   pass,
+  sessionText,
   type Verdict,
 } from './verdict.ts'
 
@@ -128,10 +130,17 @@ function changeClaims(event: HookEvent, party: Party, choices: EventChoices, con
   else if (event.kind === 'waiting') awaitUser(event, party, context)
   else if (event.kind === 'prompt') handlePrompt(party, wordsOf(event, choices, context), context)
   if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
-  else if (event.kind === 'start') startSession(event, party, register)
-  else if (event.kind === 'end') endSession(event, party, hold, context)
+  else if (event.kind === 'start') {
+    startSession(event, party, register)
+    if (choices.handover !== false && isAmbiguous(event))
+      verdict = { block: false, context: sessionText(party) }
+  } else if (event.kind === 'end') endSession(event, party, hold, context)
   return verdict
 }
+
+/** Whether the process of the agent alone does not tell this session from others, as for its MCP server. */
+const isAmbiguous = (event: HookEvent): boolean =>
+  hosts[event.host].sharesProcess === true || isRenaming(event)
 
 /** Waits while another session holds what a refused call needs, then decides again. */
 export async function retryToolCall(

@@ -24,7 +24,7 @@ const silence: HookResponse = { stdout: '', stderr: '', code: 0, codeIfUnread: 0
 /** Formats a verdict for its host. */
 export function formatResponse(verdict: Verdict, to: ResponseTarget): HookResponse {
   const { kind } = to
-  if (kind !== 'pre' && kind !== 'post') return silence
+  if (kind !== 'pre' && kind !== 'post' && kind !== 'start') return silence
   const host = hosts[to.host]
   if (!verdict.block) {
     const allow = kind === 'pre' && to.failClosed ? host.allowIfFailClosed : undefined
@@ -33,7 +33,7 @@ export function formatResponse(verdict: Verdict, to: ResponseTarget): HookRespon
     return { ...silence, stdout: line(told ?? allow) }
   }
   // Only a call that is about to run can be refused: the same exit code later would disturb the agent.
-  if (kind === 'post') return silence
+  if (kind !== 'pre') return silence
   const guestCode = to.configured === to.host ? undefined : host.refusalExitCodeAsGuest
   return {
     stdout: line(host.refusal?.(verdict.reason)),

@@ -112,8 +112,8 @@ export interface Host {
   readonly usesScript?: true
   /** The JSON on stdout that refuses a call; absent if the host reads only the exit code and stderr. */
   refusal?(reason: string): object
-  /** The JSON on stdout that tells the model a line before or after a call; absent if the host takes none. */
-  context?(text: string, kind: 'pre' | 'post'): object
+  /** The JSON on stdout that tells the model a line at these events; absent if the host takes none. */
+  context?(text: string, kind: 'pre' | 'post' | 'start'): object
   /** The exit code of a refusal. If stdout is not read, the code is always 2. */
   readonly refusalExitCode: 0 | 2
   /** The exit code of a refusal by a hook in the settings of another host, if it differs. */

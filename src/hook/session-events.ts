@@ -84,19 +84,19 @@ export function endSubagent({ sessionId }: Party, register: Register): void {
   })
 }
 
-/** Whether a claim belongs to a subagent of the session: it works for it in the same process. */
-const isOfSubagent =
+/** Whether a claim ends with the session: that of a subagent, in the same process, or of its MCP server. */
+const endsWith =
   ({ sessionId, agent }: Party) =>
-  ({ ancestors, holders }: Claim): boolean =>
-    ancestors?.[0] === sessionId && agent !== null && holders.every((holder) => isSameProcess(holder, agent))
+  ({ ancestors, as_parent, holders }: Claim): boolean =>
+    ancestors?.[0] === sessionId &&
+    (as_parent === true || (agent !== null && holders.every((holder) => isSameProcess(holder, agent))))
 
 export function endSession(event: HookEvent, party: Party, hold: HoldUntil, context: Context): void {
   const goesOn = hold === 'session' && isRenaming(event)
   const { register, env } = context
   forgetPrompt(party.sessionId, env)
-  // No subagent outlives its session.
-  forEachClaimedSync(register, isOfSubagent(party), (claims) => {
-    const isAnother = (claim: Claim): boolean => !isOfSubagent(party)(claim)
+  forEachClaimedSync(register, endsWith(party), (claims) => {
+    const isAnother = (claim: Claim): boolean => !endsWith(party)(claim)
     claims.changeSync((record) => ({
       next: { ...record, claims: record.claims.filter(isAnother) },
       answer: undefined,
@@ -116,5 +116,6 @@ export const isOfSession =
 
 const renamingCauses = new Set(['clear', 'resume'])
 
-const isRenaming = ({ host, cause = '' }: HookEvent): boolean =>
+/** Whether the process of the agent goes on with another session, or began with another one. */
+export const isRenaming = ({ host, cause = '' }: HookEvent): boolean =>
   hosts[host].renamesSessions && renamingCauses.has(cause)

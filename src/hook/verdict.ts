@@ -95,6 +95,10 @@ export const gitRefusal = (
   ].join('\n')
 }
 
+/** Tells a model which session it is, for the tools of stint's MCP server that ask for it. */
+export const sessionText = ({ sessionId }: { sessionId: string }): string =>
+  `stint knows this session as ${visibleText(sessionId)}: if one of its tools asks for \`session\`, give it that.`
+
 /** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
 export function handOverText(ended: readonly ClaimActivity[], { now }: Observation): string {
   const last = ended.at(-1)

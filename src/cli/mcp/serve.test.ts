@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, test } from 'vitest'
-import { hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
+import { hookBin, hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
 
 type Era = '2025' | '2026'
@@ -11,13 +11,20 @@ type Era = '2025' | '2026'
 class McpWorld extends HookWorld {
   readonly #clients: { client: Client; transport: StdioClientTransport }[] = []
 
-  /** Starts a server, and returns a function that calls its tools. */
-  async connect({ era = '2026', env = {} }: { era?: Era; env?: NodeJS.ProcessEnv } = {}) {
+  /**
+   * Starts a server, and returns a function that calls its tools. With `session`, the server belongs to an
+   * agent with a process of its own.
+   */
+  async connect({
+    era = '2026',
+    env = {},
+    session,
+  }: { era?: Era; env?: NodeJS.ProcessEnv; session?: string } = {}) {
     const negotiation = { versionNegotiation: { mode: { pin: '2026-07-28' } } }
     const client = new Client({ name: 'test', version: '1' }, era === '2026' ? negotiation : {})
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [stintBin, 'mcp'],
+      args: session === undefined ? [stintBin, 'mcp'] : ['-e', this.#agent(session)],
       cwd: this.workspace,
       env: { ...this.env, ...env } as Record<string, string>,
     })
@@ -33,6 +40,15 @@ class McpWorld extends HookWorld {
       }
     }
     return { client, call, pid: transport.pid ?? 0 }
+  }
+
+  /** A program that acts as an agent: it sends a prompt to its hook, and starts a server for its client. */
+  #agent(session: string): string {
+    const input = JSON.stringify(hookEvent('claude', 'prompt', { cwd: this.workspace, session }))
+    return `const { spawn, spawnSync } = require('node:child_process')
+      spawnSync(process.execPath, [${JSON.stringify(hookBin)}, 'claude'], { input: ${JSON.stringify(input)} })
+      const server = spawn(process.execPath, [${JSON.stringify(stintBin)}, 'mcp'], { stdio: 'inherit' })
+      server.on('exit', (code) => process.exit(code))`
   }
 
   /** The user enters a prompt, which makes the session known. */
@@ -108,6 +124,78 @@ test('a server counts as its agent: neither the agent nor its subagents are in i
   expect(world.holders).not.toContain('session-a.mcp')
 })
 
+test('the end of the session ends the claims of its server, also by /clear; the next session gets its own', async () => {
+  await using world = new McpWorld()
+  await world.prompt('session-a', 'new routes')
+  const { call } = await world.connect()
+  await call('claim')
+  await call('claim', { resource: 'deploy' })
+  const say = async (moment: 'start' | 'end', session: string, more: object) => {
+    const event = { ...hookEvent('claude', moment, { cwd: world.workspace, session }), ...more }
+    return (await world.hook('claude', moment, { input: JSON.stringify(event) })).ended.stdout
+  }
+  await say('end', 'session-a', { reason: 'clear' })
+  expect(world.claims).toEqual([])
+  const told = await say('start', 'session-b', { source: 'clear' })
+  expect(JSON.parse(told)).toMatchObject({
+    hookSpecificOutput: {
+      hookEventName: 'SessionStart',
+      additionalContext: expect.stringMatching(/ session-b:/),
+    },
+  })
+  await world.prompt('session-b', 'tidy up')
+  expect((await call('claim')).data).toMatchObject({ granted: true, session_id: 'session-b.mcp' })
+  expect((await world.hook('claude', 'edit', { session: 'session-b' })).allowed).toBe(true)
+})
+
+test('sessions that share a process: the hook tells each model its id, with which its tools know it', async () => {
+  await using world = new McpWorld()
+  const ids = ['thread-1', 'thread-2']
+  const told = await Promise.all(
+    ids.map(async (session) => (await world.hook('codex', 'start', { session })).ended.stdout),
+  )
+  const named = told.map((line) => /session as ([\w-]+):/.exec(line)?.[1])
+  expect(named).toEqual(ids)
+  for (const session of ids) await world.hook('codex', 'prompt', { session })
+  const { call } = await world.connect()
+  expect(await call('claim')).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('several sessions'),
+  })
+  expect((await call('claim', { session: named[0] })).data).toMatchObject({ granted: true })
+  expect((await call('claim', { session: named[1] })).data).toMatchObject({ granted: false })
+  expect((await world.hook('codex', 'edit', { session: 'thread-1' })).allowed).toBe(true)
+  expect((await world.hook('codex', 'edit', { session: 'thread-2' })).allowed).toBe(false)
+})
+
+test('a session that starts in a process of its own is not told its id', async () => {
+  await using world = new McpWorld()
+  expect((await world.hook('claude', 'start')).ended.stdout).toBe('')
+})
+
+test('servers of two agents: conflicting claims exclude each other, and end with the client of their server', async () => {
+  await using world = new McpWorld()
+  const [one, two] = [
+    await world.connect({ session: 'agent-1' }),
+    await world.connect({ session: 'agent-2' }),
+  ]
+  const claimed = await one.call('claim', { paths: ['src'], purpose: 'new routes' })
+  expect(claimed.data).toMatchObject({ granted: true, session_id: 'agent-1.mcp' })
+  const refused = await two.call('claim', { paths: ['src/a.ts'] })
+  expect(refused.data).toMatchObject({ granted: false, reason: expect.stringContaining('new routes') })
+  expect((await two.call('claim', { paths: ['docs'] })).data).toMatchObject({ session_id: 'agent-2.mcp' })
+  expect((await two.call('who')).data).toMatchObject({
+    workspaces: [{ claims: [{ session_id: 'agent-1.mcp' }, { session_id: 'agent-2.mcp' }] }],
+  })
+  // An edit by the hooks of either needs the whole workspace.
+  for (const session of ['agent-1', 'agent-2'])
+    expect((await world.hook('claude', 'edit', { session })).allowed).toBe(false)
+  const waiting = two.call('wait_until_free', { paths: ['src'] })
+  await one.client.close()
+  expect((await waiting).data).toMatchObject({ free: true })
+  expect((await world.hook('claude', 'edit', { session: 'agent-2' })).allowed).toBe(true)
+})
+
 test('an agent with several sessions is asked for its own, by the words of their prompts', async () => {
   await using world = new McpWorld()
   await world.prompt('session-a', 'new routes')
@@ -123,22 +211,26 @@ test('an agent with several sessions is asked for its own, by the words of their
   expect((await named.call('claim')).data).toMatchObject({ granted: false })
 })
 
-test('a wait tells for whom it waits; cancelled, it ends at once and leaves no claim and no waiter', async () => {
+test.each([
+  ['claim', { wait_seconds: 600 }],
+  ['wait_until_free', { timeout_seconds: 600 }],
+])('%s tells for whom it waits; cancelled, it ends at once and leaves nothing', async (tool, args) => {
   await using world = new McpWorld()
   const [first, second] = [await world.connect(), await world.connect()]
   await first.call('claim')
   const abort = new AbortController()
   const told: string[] = []
   const onprogress = ({ message = '' }: { message?: string }): unknown => told.push(message)
-  const waiting = second.call('claim', { wait_seconds: 600 }, { signal: abort.signal, onprogress })
+  const waiting = second.call(tool, args, { signal: abort.signal, onprogress })
   await until('it tells its progress', () => told.length > 0)
   expect(told[0]).toBe(`waiting for ${world.holders[0]}`)
   abort.abort(new Error('enough'))
   await expect(waiting).rejects.toThrow('enough')
   await until('it waits no more', async () => !(await world.lock(['status'])).stdout.includes('waited_ms'))
+  const silent = told.length
   await first.call('release')
   expect((await second.call('wait_until_free')).data).toMatchObject({ free: true })
-  expect(world.claims).toEqual([])
+  expect([world.claims, told.length]).toEqual([[], silent])
 })
 
 test('bad arguments are answered with what to do, and change nothing', async () => {

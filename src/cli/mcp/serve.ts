@@ -41,10 +41,13 @@ const instructions =
   'stint keeps sessions that share a workspace from editing the same files. Call who before a large change, ' +
   'claim what you are going to edit if others work here, and release it when you are done.'
 
-/** A server with all tools; one is made for each connection. */
-export function createServer(state: ServerState): McpServer {
+/** The tools of a server, in the order of their list. */
+export const allTools = [...readingTools, ...claimTools, ...noteTools]
+
+/** A server with these tools; one is made for each connection. */
+export function createServer(state: ServerState, tools: readonly McpTool[] = allTools): McpServer {
   const server = new McpServer({ name: 'stint', version }, { capabilities: { tools: {} }, instructions })
-  for (const tool of [...readingTools, ...claimTools, ...noteTools]) addTool(server, tool, state)
+  for (const tool of tools) addTool(server, tool, state)
   return server
 }
 

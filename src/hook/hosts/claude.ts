@@ -23,12 +23,11 @@ export const claudeRefusal = (reason: string): object => ({
 })
 
 /** Without a decision, so that the user's own permission rules still apply. */
-export const claudeContext = (text: string, kind: 'pre' | 'post'): object => ({
-  hookSpecificOutput: {
-    hookEventName: kind === 'pre' ? 'PreToolUse' : 'PostToolUse',
-    additionalContext: text,
-  },
+export const claudeContext = (text: string, kind: 'pre' | 'post' | 'start'): object => ({
+  hookSpecificOutput: { hookEventName: contextEvents[kind], additionalContext: text },
 })
+
+const contextEvents = { pre: 'PreToolUse', post: 'PostToolUse', start: 'SessionStart' }
 
 /** Claude Code also sends prompts of its own while calls run: of a timer, or about a task that has ended. */
 const isOfUser = ({ source, prompt }: EventJson): boolean =>
