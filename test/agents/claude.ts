@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import type { Step } from './model.ts'
 import type { Agent } from './rig.ts'
 
+/** `mcp__stint` stands for all tools of that server. */
+const allowed = 'Bash,Edit,Write,mcp__stint'
+
 const shell = (command: string): Step => ({ tool: 'Bash', input: { command, description: 'A step' } })
 
 /** Claude Code from npm. */
@@ -46,17 +49,18 @@ export const claude: Agent = {
     }
     writeFileSync(join(rig.tmp, '.claude.json'), JSON.stringify(state))
   },
-  headless: (prompt) => ['claude', '-p', prompt, '--allowedTools', 'Bash,Edit,Write'],
+  headless: (prompt) => ['claude', '-p', prompt, '--allowedTools', allowed],
   interactive: (prompt, asks) => [
     'claude',
     prompt,
     '--permission-mode',
     'default',
-    ...(asks ? [] : ['--allowedTools', 'Bash,Edit,Write']),
+    ...(asks ? [] : ['--allowedTools', allowed]),
   ],
   shell,
   asking: shell,
   edit: (path, line) => ({ tool: 'Write', input: { file_path: path, content: `${line}\n` } }),
+  mcp: (tool, input) => ({ tool: `mcp__stint__${tool}`, input }),
   background: (command) => ({
     tool: 'Bash',
     input: { command, description: 'A step', run_in_background: true },

@@ -60,6 +60,7 @@ trust_level = "trusted"
     const patch = `*** Begin Patch\n*** Add File: ${path}\n+${line}\n*** End Patch`
     return { tool: 'exec_command', input: { cmd: `apply_patch <<'EOF'\n${patch}\nEOF\n` } }
   },
+  mcp: (tool, input) => ({ tool, namespace: 'mcp__stint', input }),
   // Codex lets a command go on in the background if it takes longer than this.
   background: (command) => ({ tool: 'exec_command', input: { cmd: command, yield_time_ms: 250 } }),
 }

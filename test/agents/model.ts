@@ -2,8 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A use of a tool, with name and input as the agent declares them; or the final words of a turn. */
-export type Step = { tool: string; input: Record<string, unknown> | string } | string
+/**
+ * A use of a tool, with name and input as the agent declares them; or the final words of a turn. Codex
+ * declares the tools of an MCP server in a namespace.
+ */
+export type Step = { tool: string; namespace?: string; input: Record<string, unknown> | string } | string
 
 /** A part of a conversation that matters here: a prompt of the user, or the result of a tool. */
 type Part = { prompt: string } | { result: string }
@@ -180,7 +183,9 @@ function responsesItem(step: Step): Json {
       id: newId('msg'),
       content: [{ type: 'output_text', text: step }],
     }
-  const call = { id: newId('item'), call_id: newId('call'), name: step.tool, status: 'completed' }
+  const { namespace } = step
+  const ids = { id: newId('item'), call_id: newId('call') }
+  const call = { ...ids, name: step.tool, ...(namespace && { namespace }), status: 'completed' }
   return typeof step.input === 'string'
     ? { type: 'custom_tool_call', ...call, input: step.input }
     : { type: 'function_call', ...call, arguments: JSON.stringify(step.input) }

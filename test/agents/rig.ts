@@ -29,6 +29,8 @@ export interface Agent {
   asking(command: string): Step
   /** A step that makes a file of one line with its tool for edits. */
   edit(path: string, line: string): Step
+  /** A step that calls a tool of stint's MCP server. */
+  mcp(tool: string, input: Record<string, unknown>): Step
   /** A step that starts a shell command in the background. */
   background(command: string): Step
 }
