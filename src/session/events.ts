@@ -1,4 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
+import { newestFirst } from './driver-defaults.ts'
 import type { RecordRange, SessionRecords, StoredRecord } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { EventOptions, SessionEvent } from './store.ts'
@@ -6,12 +7,24 @@ import type { EventOptions, SessionEvent } from './store.ts'
 /** The events of a session that match the options, in order, once `ready` has resolved. */
 export async function* visibleEvents(
   session: SessionRecords,
-  { type, all = false, ...range }: EventOptions,
+  { type, all = false, newestFirst: isReversed = false, ...range }: EventOptions,
   ready: () => Promise<void>,
 ): AsyncIterable<SessionEvent> {
+  const checked = checkedRange(range)
   await ready()
-  for await (const record of session.records('journal', checkedRange(range)))
-    if (isVisible(record, type, all)) yield eventOf(record)
+  const records = isReversed ? recordsBackwards(session, checked) : session.records('journal', checked)
+  for await (const record of records) if (isVisible(record, type, all)) yield eventOf(record)
+}
+
+/** The records of a range of the journal from its end. */
+export async function* recordsBackwards(
+  session: SessionRecords,
+  { from = 1, to = Number.POSITIVE_INFINITY }: RecordRange,
+): AsyncGenerator<StoredRecord> {
+  for await (const record of newestFirst(session)) {
+    if (record.seq < from) return
+    if (record.seq <= to) yield record
+  }
 }
 
 /** The newest matching events, oldest first. */

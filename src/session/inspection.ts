@@ -1,7 +1,7 @@
 import { auditRecordOf, type UnsettledAct } from './audit-record.ts'
 import { newestFirst, replay, verifyByReading } from './driver-defaults.ts'
 import type { ReadableSession, RecordRange, StoreDriver, StoredRecord } from './driver.ts'
-import { checkedRange, eventOf, isVisible, readLatest } from './events.ts'
+import { checkedRange, eventOf, isVisible, readLatest, recordsBackwards } from './events.ts'
 import type { LogName } from './log/log-end.ts'
 import type { Inspection, Pending, SessionEvent } from './store.ts'
 
@@ -29,9 +29,10 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
     summary,
     manifest,
     health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
-    events({ type, all = false, ...range } = {}) {
+    events({ type, all = false, newestFirst: isReversed = false, ...range } = {}) {
       const show = (record: StoredRecord | PendingRecord) =>
         isVisible(record, type, all) ? (isPending(record) ? record : eventOf(record)) : undefined
+      if (isReversed) return pendingThenBackwards(session, pendingIn('journal'), show, range)
       return readThenPending(session, 'journal', pendingIn('journal'), show, range)
     },
     async tail(count, options = {}) {
@@ -100,6 +101,30 @@ async function* readThenPending<Shown>(
     const shown = show(record)
     if (shown !== undefined) yield shown
   }
+}
+
+/**
+ * Yields what is pending for the journal and then its records, newest first. An entry that the holder takes
+ * in meanwhile was yielded as pending, and is not yielded again.
+ */
+async function* pendingThenBackwards<Shown>(
+  session: ReadableSession,
+  readPending: () => Promise<PendingRecord[]>,
+  show: (record: StoredRecord | PendingRecord) => Shown | undefined,
+  range: RecordRange,
+): AsyncGenerator<Shown> {
+  const checked = checkedRange(range)
+  const pending = checked.to === undefined ? await readPending() : []
+  const [last] = pending.length === 0 ? [] : await readLatest(newestFirst(session), 1, { all: true })
+  if ((checked.from ?? 1) > (last?.seq ?? 0) + 1) pending.length = 0
+  const seen = new Set(pending.map(({ spool }) => spool))
+  const visible = (record: StoredRecord | PendingRecord): Shown[] => {
+    const shown = show(record)
+    return shown === undefined ? [] : [shown]
+  }
+  for (const record of pending.toReversed()) yield* visible(record)
+  for await (const record of recordsBackwards(session, checked))
+    if (record.spool === undefined || !seen.has(record.spool)) yield* visible(record)
 }
 
 /** Reads something together with the pending records that are not in it, and that it does not lack. */

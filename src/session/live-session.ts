@@ -12,7 +12,15 @@ import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import { type FoldedState, isCritical, isWorthIt, slotType, turnType } from './state.ts'
+import {
+  type FoldedState,
+  isCritical,
+  isOverdue,
+  isWorthIt,
+  slotType,
+  turnType,
+  visitedRecords,
+} from './state.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -56,6 +64,8 @@ export class LiveSession implements Session {
   readonly #warnings: string[] = []
   /** The last record in the newest snapshot, and about how many bytes were appended since. */
   #snapshotAt: { seq: number; bytes: number }
+  /** The record before which no other snapshot of a long stretch is tried. */
+  #notBefore = 0
   /** The last record before the disk was full. */
   #fullAfter: number | undefined
   #spooling: Promise<void> | undefined
@@ -119,7 +129,7 @@ export class LiveSession implements Session {
     const entries = events.map((event) => makeEventEntry(event, this.secrets.gate))
     this.#assertOpen()
     if (entries.length === 0) return []
-    for (const { json } of entries) this.#snapshotAt.bytes += json.length
+    for (const { json } of entries) this.#count(json)
     return await this.#held.appendAll(entries, options).catch((error: unknown) => this.#noteFailure(error))
   }
 
@@ -288,8 +298,21 @@ export class LiveSession implements Session {
 
   #append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     this.#assertOpen()
-    if (log === 'journal') this.#snapshotAt.bytes += entry.json.length
+    if (log === 'journal') this.#count(entry.json)
     return this.#held.append(log, entry, options)
+  }
+
+  /** Counts what is appended. A session without turns takes a snapshot after a long stretch without one. */
+  #count(json: string): void {
+    this.#snapshotAt.bytes += json.length
+    const { seq, bytes } = this.#snapshotAt
+    if (!isOverdue(this.lastSeq - seq, bytes) || this.lastSeq < this.#notBefore) return
+    if (this.#context.snapshots.at === 'never') return
+    // One at a time, and if it fails, on a full disk for example, not again with every record.
+    this.#notBefore = this.lastSeq + visitedRecords
+    void this.#quietly(async () => {
+      if (await this.#trySnapshot()) this.#notBefore = 0
+    })
   }
 
   #assertOpen(): void {

@@ -64,7 +64,7 @@ export interface Session extends AsyncDisposable {
   snapshot(): Promise<void>
   /** Changes the title, workspace or mode: a new revision of the manifest. */
   annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void>
-  /** Takes in what visitors left, and reads the events in order, without holding them in memory. */
+  /** Takes in what visitors left, and reads the events in order or from the end, without keeping them. */
   events(options?: EventOptions): AsyncIterable<SessionEvent>
   /** Takes in what visitors left, and returns the newest events, oldest first. */
   tail(count: number): Promise<SessionEvent[]>

@@ -287,7 +287,8 @@ export interface SnapshotPolicy {
   /**
    * `turn`: a turn takes a snapshot if enough was written. `critical`: turns take none, and only events that
    * `critical` names do. `never`: turns take none. A call of `snapshot` takes one under any policy, and so
-   * does a close after new records, unless writing it fails.
+   * does a close after new records, unless writing it fails. Without turns, 5,000 records or 8 MiB take one,
+   * too, except with `never`.
    */
   at: 'turn' | 'critical' | 'never'
   /**
@@ -352,7 +353,7 @@ export interface Inspection {
   manifest: Manifest
   /** Reads everything and reports damage. `onBytes` is called with the number of bytes read so far. */
   health(onBytes?: (done: number) => void): Promise<Health>
-  /** The events in order. With `to`, or with a `from` beyond the next record, none are pending. */
+  /** The events, oldest or newest first. With `to`, or a `from` beyond the next record, none are pending. */
   events(options?: EventOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
   /** The newest events, oldest first. */
   tail(count: number, options?: EventOptions): Promise<(SessionEvent | Pending<SessionEvent>)[]>
@@ -360,7 +361,7 @@ export interface Inspection {
   unsettled(): Promise<(UnsettledAct | Pending<UnsettledAct>)[]>
   /** How many entries visitors have left that the holder has not taken in yet, in both logs. */
   spooled(): Promise<number>
-  /** The present values of the slots. */
+  /** The present values of the slots: what came after the newest snapshot is replayed. */
   slots(): Promise<Record<string, SlotValue>>
 }
 
@@ -370,6 +371,8 @@ export interface EventOptions {
   type?: string
   /** Includes stint's own records: turns and slots. */
   all?: boolean
+  /** Reads from the end: a reader that stops early has read little, however long the session is. */
+  newestFirst?: boolean
 }
 
 export interface SlotValue {

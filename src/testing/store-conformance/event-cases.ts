@@ -261,4 +261,47 @@ export const eventCases: StoreCases = {
       session.tail('2' as never),
     )
   },
+  async 'events are read from the end, with what is pending first, and no more than the reader asks for'(
+    store,
+    place,
+  ) {
+    const session = await store.create({ id: 'long' })
+    await session.append(
+      Array.from({ length: 40 }, (_, n) => ({ type: n % 10 === 0 ? 'ten' : 'one', data: n })),
+    )
+    await (await place.open()).visit('long', (visit) => visit.append({ type: 'ten', data: 'left' }))
+    const inspection = await (await place.open()).inspect('long')
+    const newest = inspection.events({ newestFirst: true })
+    deepEqual((await valuesOf(newest, 'data')).slice(0, 3), ['left', 39, 38])
+    const tens = inspection.events({ newestFirst: true, type: 'ten', from: 12 })
+    deepEqual(await valuesOf(tens, 'data'), ['left', 30, 20])
+    deepEqual(await valuesOf(inspection.events({ newestFirst: true, from: 3, to: 5 }), 'seq'), [5, 4, 3])
+    deepEqual(await collect(inspection.events({ newestFirst: true, from: 42 })), [])
+    deepEqual(await valuesOf(inspection.events({ newestFirst: true, from: 41 }), 'data'), ['left'])
+    await rejects('ARG_ERROR', collect(inspection.events({ newestFirst: true, from: 1.5 })))
+    for await (const { data, seq } of session.events({ newestFirst: true })) {
+      deepEqual([data, seq], ['left', 41])
+      break
+    }
+    deepEqual(await valuesOf(session.events({ newestFirst: true, to: 2 }), 'seq'), [2, 1])
+    await session.close()
+  },
+  async 'a long session without turns takes snapshots, so that its newest state is read without all of it'(
+    store,
+    { snapshots = true },
+  ) {
+    const session = await store.create({ id: 'long' })
+    const slot = session.slot('s', { version: '1', initial: 0 })
+    await slot.set(1)
+    const batch = Array.from({ length: 1000 }, () => ({ type: 'note' }))
+    for (let n = 0; n < 6; n++) await session.append(batch)
+    await slot.set(2)
+    deepEqual((await (await store.inspect('long')).slots()).s?.value, 2)
+    await store.unlock('long')
+    await using again = await store.resume('long')
+    const { snapshot = 0, replayed } = again.report
+    ok(!snapshots || snapshot > 5000, `the newest snapshot has record ${snapshot}`)
+    equal(snapshot + replayed, 6002)
+    equal(again.slot('s', { version: '1', initial: 0 }).value, 2)
+  },
 }
