@@ -12,15 +12,7 @@ import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import {
-  type FoldedState,
-  isCritical,
-  isOverdue,
-  isWorthIt,
-  slotType,
-  turnType,
-  visitedRecords,
-} from './state.ts'
+import { type FoldedState, isCritical, isWorthIt, slotType, turnType, visitedRecords } from './state.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -49,6 +41,8 @@ const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEve
 
 const beatMs = 30_000
 const spoolMs = 1000
+/** A session without turns takes a snapshot after so many bytes: a reader or a resume replays no more. */
+const overdueBytes = 8 << 20
 
 /** The session of a store, on whatever driver: keeps the state up to date with what it writes. */
 export class LiveSession implements Session {
@@ -306,7 +300,8 @@ export class LiveSession implements Session {
   #count(json: string): void {
     this.#snapshotAt.bytes += json.length
     const { seq, bytes } = this.#snapshotAt
-    if (!isOverdue(this.lastSeq - seq, bytes) || this.lastSeq < this.#notBefore) return
+    const isOverdue = this.lastSeq - seq >= visitedRecords || bytes >= overdueBytes
+    if (!isOverdue || this.lastSeq < this.#notBefore) return
     if (this.#context.snapshots.at === 'never') return
     // One at a time, and if it fails, on a full disk for example, not again with every record.
     this.#notBefore = this.lastSeq + visitedRecords

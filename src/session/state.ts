@@ -79,12 +79,6 @@ export const isCritical = (
 /** Visitors never close a session: one of them takes a snapshot after this many records. */
 export const visitedRecords = 5000
 
-/** Must a snapshot be taken without waiting for a turn? It bounds what a reader or a resume replays. */
-export const isOverdue = (records: number, bytes: number): boolean =>
-  records >= visitedRecords || bytes >= overdueBytes
-
-const overdueBytes = 8 << 20
-
 /** Has enough been written since the last snapshot? One costs a few syncs; a resume replays the rest. */
 export const isWorthIt = (
   { minBytes, minRecords }: SnapshotPolicy,
