@@ -19,9 +19,15 @@ import type {
 } from '@langchain/langgraph-checkpoint'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { HoldOptions, NewEvent, SessionStore } from '../session/index.ts'
+import { type FoldedEvent, FoldedSessions } from './folded-sessions.ts'
 import { importPeer } from './import-peer.ts'
-import type { StoredCheckpoint, StoredValue, ThreadHistory, WritesData } from './thread-history.ts'
-import { ThreadSessions } from './thread-sessions.ts'
+import {
+  firstNeeded,
+  type StoredCheckpoint,
+  type StoredValue,
+  ThreadHistory,
+  type WritesData,
+} from './thread-history.ts'
 
 const { BaseCheckpointSaver, getCheckpointId, maxChannelVersion, TASKS, WRITES_IDX_MAP } = await importPeer(
   'stint/langgraph',
@@ -29,6 +35,8 @@ const { BaseCheckpointSaver, getCheckpointId, maxChannelVersion, TASKS, WRITES_I
   () => import('@langchain/langgraph-checkpoint'),
 )
 
+/** How many of the newest events to read for the newest checkpoint, before all are read. */
+const tailSizes = [16, 128]
 /** How many checkpoints a saver remembers to have read. */
 const maxRemembered = 10_000
 
@@ -45,7 +53,7 @@ export interface StintSaverOptions extends Pick<HoldOptions, 'idle' | 'wait'> {
  * await graph.invoke(input, { configurable: { thread_id: 'thread-1' } })
  */
 export class StintSaver extends BaseCheckpointSaver {
-  readonly #threads: ThreadSessions
+  readonly #threads: FoldedSessions<ThreadHistory>
   /** Identifies this saver in the records that it writes. */
   readonly #writer = randomUUID()
   /** The last record of the thread when a checkpoint was read, by thread, namespace and checkpoint. */
@@ -53,14 +61,18 @@ export class StintSaver extends BaseCheckpointSaver {
 
   constructor(store: SessionStore, { serde, ...options }: StintSaverOptions = {}) {
     super(serde)
-    this.#threads = new ThreadSessions(store, { ...options, purpose: 'keep a LangGraph thread' })
+    const fold = {
+      empty: () => new ThreadHistory(),
+      apply: (history: ThreadHistory, event: FoldedEvent) => history.apply(event),
+    }
+    this.#threads = new FoldedSessions(store, 'langgraph', fold, options)
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { thread_id: thread, checkpoint_ns: ns = '' } = config.configurable ?? {}
     if (thread === undefined) return undefined
     const id = getCheckpointId(config)
-    const history = await this.#threads.read(thread, id ? undefined : ns)
+    const history = await (id ? this.#threads.read(thread) : this.#readNewest(thread, ns))
     const stored = history.find(ns, id)
     this.#remember(JSON.stringify([thread, ns, stored?.data?.id ?? id]), history.lastSeq)
     return stored && (await this.#tupleOf(thread, history, stored))
@@ -73,7 +85,7 @@ export class StintSaver extends BaseCheckpointSaver {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {}
     const below = before && getCheckpointId(before)
     let left = limit
-    for (const thread of thread_id === undefined ? await this.#threads.list() : [thread_id as string]) {
+    for (const thread of thread_id === undefined ? await this.#threads.keys() : [thread_id as string]) {
       const history = await this.#threads.read(thread)
       for (const stored of history.list(checkpoint_ns)) {
         const { id } = stored.data
@@ -147,7 +159,18 @@ export class StintSaver extends BaseCheckpointSaver {
   ): Promise<void> {
     // If they cannot be serialized, the caller hears it when their turn comes.
     dumped.catch(() => {})
-    await this.#threads.append(thread, async (history) => make(history, await dumped))
+    await this.#threads.append(thread, async (history) => [make(history, await dumped)])
+  }
+
+  /** Reads as few of the newest events as the newest checkpoint of a namespace needs. */
+  async #readNewest(thread: string, ns: string): Promise<ThreadHistory> {
+    const inspection = this.#threads.isOpen(thread) ? undefined : await this.#threads.inspect(thread)
+    for (const count of inspection === undefined ? [] : tailSizes) {
+      const events = (await inspection?.tail(count)) ?? []
+      const from = firstNeeded(events, ns)
+      if (from !== undefined) return await this.#threads.fold(events.filter(({ seq = 0 }) => seq >= from))
+    }
+    return await this.#threads.read(thread)
   }
 
   #remember(key: string, seq: number): void {

@@ -168,3 +168,15 @@ const firstOf = ({ seq, data }: Entry): number => data?.since ?? seq
 
 const withSince = (data: CheckpointData, needed: number[]): CheckpointData =>
   needed.length === 0 ? data : { ...data, since: Math.min(...needed) }
+
+/** The record from which the newest checkpoint of a namespace can be read, if it is among these events. */
+export function firstNeeded(
+  events: readonly { seq?: number; type: string; data: unknown }[],
+  ns: string,
+): number | undefined {
+  const last = events.findLast(
+    ({ type, data }) => type === 'checkpoint' && (data as CheckpointData).ns === ns,
+  )
+  const from = (last?.data as CheckpointData | undefined)?.since ?? last?.seq
+  return from !== undefined && from >= (events[0]?.seq ?? Infinity) ? from : undefined
+}

@@ -1,0 +1,122 @@
+import { errorCode } from '../base/errors/stint-error.ts'
+import type {
+  HoldOptions,
+  Inspection,
+  NewEvent,
+  Pending,
+  Session,
+  SessionEvent,
+  SessionStore,
+  SharedSession,
+} from '../session/index.ts'
+
+/** An event on its way into a state: all that a state may depend on. */
+export type FoldedEvent = Pick<SessionEvent, 'seq' | 'type' | 'data'>
+
+/** How an adapter makes a state of the events of a session. */
+export interface Fold<State> {
+  empty(): State
+  apply(state: State, event: FoldedEvent): void | Promise<void>
+}
+
+/** The state of a session that is open in this process, for all adapters that use it. */
+interface OpenState {
+  readonly state: Promise<unknown>
+  /** The end of the last change: changes of a session are made one after the other. */
+  last: Promise<unknown>
+}
+
+const openStates = new WeakMap<Session, OpenState>()
+
+/** The sessions of one adapter. Each has a key, and a state that is folded from its events. */
+export class FoldedSessions<State> {
+  readonly #store: SessionStore
+  readonly #tool: string
+  readonly #fold: Fold<State>
+  readonly #options: HoldOptions
+
+  /** `tool` is what the sessions are listed under, and the beginning of their keys. */
+  constructor(store: SessionStore, tool: string, fold: Fold<State>, options: HoldOptions = {}) {
+    this.#store = store
+    this.#tool = tool
+    this.#fold = fold
+    this.#options = { ...options, create: { tool }, purpose: `keep a session of ${tool}` }
+  }
+
+  /** Appends, all or none, the events that `make` makes of the state, after all earlier changes. */
+  async append(key: string, make: (state: State) => Promise<readonly NewEvent[]>): Promise<void> {
+    await this.#hold(key).use(async (session) => {
+      const open = this.#openState(session)
+      const change = open.last.then(async () => {
+        const state = (await open.state) as State
+        const events = await make(state)
+        const receipts = await session.append(events)
+        for (const [index, { seq }] of receipts.entries())
+          await this.#fold.apply(state, { seq, type: '', data: undefined, ...events[index] })
+      })
+      open.last = change.catch(() => {})
+      await change
+    })
+  }
+
+  /** The state of a session, without a lock: as long as it is open here, the state that is kept. */
+  async read(key: string): Promise<State> {
+    const session = this.#hold(key)
+    if (session.isOpen) return await session.use(async (open) => (await this.#openState(open).state) as State)
+    return await this.fold((await this.inspect(key))?.events() ?? [])
+  }
+
+  isOpen(key: string): boolean {
+    return this.#hold(key).isOpen
+  }
+
+  async inspect(key: string): Promise<Inspection | undefined> {
+    return await ifFound(this.#store.inspect(this.#nameOf(key)))
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#hold(key).close()
+    await ifFound(this.#store.remove(this.#nameOf(key), { purge: true }))
+  }
+
+  /** The keys that begin with a text. */
+  async keys(prefix = ''): Promise<string[]> {
+    const { key: keyPrefix } = this.#nameOf(prefix)
+    const sessions = await this.#store.list({ keyPrefix })
+    return sessions.flatMap(({ key }) => key?.slice(this.#nameOf('').key.length) ?? [])
+  }
+
+  async fold(events: Iterable<FoundEvent> | AsyncIterable<FoundEvent>): Promise<State> {
+    const state = this.#fold.empty()
+    for await (const event of events) if (event.seq !== undefined) await this.#fold.apply(state, event)
+    return state
+  }
+
+  #nameOf(key: string): { key: string } {
+    return { key: `${this.#tool}/${key}` }
+  }
+
+  #hold(key: string): SharedSession {
+    return this.#store.hold(this.#nameOf(key), this.#options)
+  }
+
+  #openState(session: Session): OpenState {
+    const known = openStates.get(session)
+    if (known !== undefined) return known
+    const open: OpenState = { state: this.fold(session.events()), last: Promise.resolve() }
+    openStates.set(session, open)
+    return open
+  }
+}
+
+/** An event of an inspection. */
+export type FoundEvent = SessionEvent | Pending<SessionEvent>
+
+async function ifFound<Found>(found: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (errorCode(error) === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
