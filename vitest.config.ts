@@ -1,11 +1,13 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { cleanEnvironment } from './test/support/clean-environment.ts'
+import { frameworkPackages } from './test/support/framework-packages.ts'
 import { SlowestFiles, SlowFirst } from './test/support/slow-files.ts'
 
 cleanEnvironment()
 
 export default defineConfig({
+  resolve: { alias: frameworkPackages },
   test: {
     include: ['{src,test,scripts}/**/*.test.ts'],
     pool: 'forks',

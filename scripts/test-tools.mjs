@@ -46,8 +46,8 @@ if (packages().length > 0) {
   process.exit(1)
 }
 
-// These are large, and no dependencies of the project: only the examples of Jest, the scenes of
-// `npm run agents`, and `npm run test:mcp` need them.
+// These are large, and no dependencies of the project: only the examples of Jest, the tests of adapters, the
+// scenes of `npm run agents`, and `npm run test:mcp` need them.
 const project = join(dirname(fileURLToPath(import.meta.url)), '..')
 const changedAt = (path) => statSync(path).mtimeMs
 function install(folder, ...options) {
@@ -62,4 +62,8 @@ function install(folder, ...options) {
 }
 if (process.argv.includes('--agents')) install('test/agents')
 else if (process.argv.includes('--mcp')) install('test/mcp/tools', '--ignore-scripts')
-else install('examples/jest', '--ignore-scripts')
+else {
+  install('examples/jest', '--ignore-scripts')
+  // Without the optional packages, which are the binaries of Claude Code.
+  install('test/adapters', '--ignore-scripts', '--omit=optional')
+}

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type ErrorEntry, errorTable } from '../src/base/errors/error-table.ts'
 import { blocksOf, readPage } from './support/doc-blocks.ts'
 import { validEnvelope } from './support/envelope.ts'
+import { installFrameworks } from './support/framework-packages.ts'
 import { projectRoot, stintBin, World } from './support/world.ts'
 
 const pagesIn = (directory: string): string[] =>
@@ -18,17 +19,20 @@ const blocks = pages.flatMap(blocksOf)
 const ofLanguage = (language: string) =>
   blocks.filter((block) => block.language === language && !block.page.startsWith('bench/'))
 
+/** Pages whose programs use an agent framework. */
+const pagesOfFrameworks = new Set(['docs/langgraph.md', 'docs/claude-agent-sdk.md', 'docs/openai-agents.md'])
+
 /** A directory with `stint` installed, as a user has it. */
 class UserWorld extends World {
-  constructor() {
+  constructor(page = '') {
     super()
     mkdirSync(join(this.tmp, 'node_modules/.bin'), { recursive: true })
     this.env.STINT_HOME = join(this.tmp, 'home')
     // The commands of the pages change the settings of this user, not of the developer who runs the tests.
     this.env.HOME = join(this.tmp, 'user')
     mkdirSync(join(this.env.HOME, '.claude'), { recursive: true })
-    symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
-    symlinkSync(join(projectRoot, 'node_modules/@langchain'), join(this.tmp, 'node_modules/@langchain'))
+    if (pagesOfFrameworks.has(page)) installFrameworks(this.tmp)
+    else symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
     for (const name of ['stint', 'stint-hook'])
       symlinkSync(join(dirname(stintBin), `${name}.cjs`), join(this.tmp, 'node_modules/.bin', name))
     this.env.PATH = `${join(this.tmp, 'node_modules/.bin')}:${this.env.PATH ?? ''}`
@@ -87,8 +91,8 @@ test('every test that the guarantees page names exists', () => {
 })
 
 const programs = ofLanguage('js').filter(({ code }) => nameOf(code) === undefined)
-test.concurrent.each(programs)('$page: the program works (%#)', async ({ code }) => {
-  await using world = new UserWorld()
+test.concurrent.each(programs)('$page: the program works (%#)', async ({ page, code }) => {
+  await using world = new UserWorld(page)
   const file = join(world.tmp, 'program.mjs')
   writeFileSync(file, code)
   const {

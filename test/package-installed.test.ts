@@ -46,9 +46,15 @@ test('a tool runs with only the installed package', async () => {
 })
 
 test('importing an adapter without the package that it is for says what to install', async () => {
-  const source = `await import('stint/langgraph').catch(({ code, hint }) => console.log(code, hint))`
-  const { stdout } = succeeded(await consumer.node('adapter.js', source))
-  expect(stdout).toBe('PEER_MISSING Run `npm install @langchain/langgraph-checkpoint @langchain/core`.\n')
+  const packages = {
+    langgraph: '@langchain/langgraph-checkpoint @langchain/core',
+    'claude-agent-sdk': '@anthropic-ai/claude-agent-sdk',
+  }
+  for (const [name, missing] of Object.entries(packages)) {
+    const source = `await import('stint/${name}').catch(({ code, hint }) => console.log(code, hint))`
+    const { stdout } = succeeded(await consumer.node('adapter.js', source))
+    expect(stdout).toBe(`PEER_MISSING Run \`npm install ${missing}\`.\n`)
+  }
 })
 
 test('npx finds the binary in this repository', async () => {

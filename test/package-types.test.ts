@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PackageConsumer, peers, succeeded } from './support/package-consumer.ts'
+import { blocksOf } from './support/doc-blocks.ts'
+import { PackageConsumer, succeeded } from './support/package-consumer.ts'
 import { promised, specifier } from './support/package-promises.ts'
 import { projectRoot } from './support/world.ts'
 
@@ -11,9 +12,12 @@ const consumer = new PackageConsumer()
 beforeAll(async () => {
   await consumer.unpack()
   // Users of a subpath have the package installed that it is for.
-  consumer.link('vitest', ...peers)
+  consumer.linkPeers()
 })
 afterAll(() => consumer[Symbol.asyncDispose]())
+
+/** Programs in the docs that only an agent with a model can run: they must fit the types of its framework. */
+const frameworkPrograms = blocksOf('docs/claude-agent-sdk.md').filter(({ language }) => language === 'ts')
 
 const everySubpath = Object.entries(promised).map(([subpath, names], index) =>
   names === 'JSON'
@@ -29,6 +33,8 @@ test.each([
   mkdirSync(project)
   copyFileSync(join(projectRoot, 'test/fixtures/consumer.ts'), join(project, 'main.ts'))
   writeFileSync(join(project, 'every-subpath.ts'), everySubpath.join('\n'))
+  for (const [index, { code }] of frameworkPrograms.entries())
+    writeFileSync(join(project, `${index}.ts`), code)
   const compilerOptions = {
     module,
     moduleResolution,

@@ -102,7 +102,7 @@ test('an entry point imports no other package except its peers', () => {
   const isPackage = (target: string): boolean =>
     /^(@[\w-]+\/)?[a-z][\w./-]*$/.test(target) &&
     !/^(node:|pg$|vitest|jest-)/.test(target) &&
-    !peers.includes(target)
+    !(target in peers)
   const packages = [...files].flatMap(importsIn).filter(isPackage)
   expect(packages).toEqual([])
 })
@@ -120,7 +120,7 @@ test('exports, bin and dist agree', () => {
 
 test('every subpath can be imported, prints nothing, and exports exactly the documented names', async () => {
   expect(Object.keys(manifest.exports).sort()).toEqual(Object.keys(promised).sort())
-  consumer.link(...peers)
+  consumer.linkPeers()
   const plain = Object.entries(promised).flatMap(([subpath, names]) =>
     names === 'in its runner' ? [] : [[subpath, names] as const],
   )

@@ -79,14 +79,14 @@ export class FoldedSessions<State> {
     await ifFound(this.#store.remove(this.#nameOf(key), { purge: true }))
   }
 
-  /** The keys that begin with a text. */
-  async keys(prefix = ''): Promise<string[]> {
-    const { key: keyPrefix } = this.#nameOf(prefix)
-    const sessions = await this.#store.list({ keyPrefix })
-    return sessions.flatMap(({ key }) => key?.slice(this.#nameOf('').key.length) ?? [])
+  /** The sessions whose keys begin with a text, and the times of their last records. */
+  async list(prefix = ''): Promise<{ key: string; lastAt: number }[]> {
+    const sessions = await this.#store.list({ keyPrefix: this.#nameOf(prefix).key })
+    const start = this.#nameOf('').key.length
+    return sessions.map(({ key = '', lastAt }) => ({ key: key.slice(start), lastAt }))
   }
 
-  async fold(events: Iterable<FoundEvent> | AsyncIterable<FoundEvent>): Promise<State> {
+  async fold(events: Iterable<ReadEvent> | AsyncIterable<ReadEvent>): Promise<State> {
     const state = this.#fold.empty()
     for await (const event of events) if (event.seq !== undefined) await this.#fold.apply(state, event)
     return state
@@ -110,7 +110,7 @@ export class FoldedSessions<State> {
 }
 
 /** An event of an inspection. */
-export type FoundEvent = SessionEvent | Pending<SessionEvent>
+export type ReadEvent = SessionEvent | Pending<SessionEvent>
 
 async function ifFound<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {

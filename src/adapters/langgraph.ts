@@ -85,7 +85,8 @@ export class StintSaver extends BaseCheckpointSaver {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {}
     const below = before && getCheckpointId(before)
     let left = limit
-    for (const thread of thread_id === undefined ? await this.#threads.keys() : [thread_id as string]) {
+    const threads = thread_id === undefined ? await this.#threads.list() : [{ key: thread_id as string }]
+    for (const { key: thread } of threads) {
       const history = await this.#threads.read(thread)
       for (const stored of history.list(checkpoint_ns)) {
         const { id } = stored.data

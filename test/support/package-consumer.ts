@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { frameworkPackages } from './framework-packages.ts'
 import { type Finished, projectRoot, World } from './world.ts'
 
 type Target = string | { [condition: string]: Target }
@@ -25,8 +26,15 @@ export function filesOf(target: Target): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
 }
 
-/** The optional peers that some subpaths need, and that these tests have. */
-export const peers = ['@langchain/core', '@langchain/langgraph-checkpoint']
+const installed = (name: string): string => join(projectRoot, 'node_modules', name)
+
+/** The packages that some subpaths need, and where these tests have them. */
+export const peers: Readonly<Record<string, string>> = {
+  ...frameworkPackages,
+  '@langchain/core': installed('@langchain/core'),
+  '@langchain/langgraph-checkpoint': installed('@langchain/langgraph-checkpoint'),
+  vitest: installed('vitest'),
+}
 
 /** Variables that `npm test` sets; an npm started by a test must not see them. */
 const npmSettings = Object.keys(process.env).filter((name) => /^(npm_|INIT_CWD$)/i.test(name))
@@ -65,12 +73,12 @@ export class PackageConsumer extends World {
     succeeded(await this.run('tar', args))
   }
 
-  /** Makes packages of this repository's own node_modules available, as a user installs them. */
-  link(...names: readonly string[]): void {
-    for (const name of names) {
+  /** Makes the peers available, as a user installs them. */
+  linkPeers(): void {
+    for (const [name, target] of Object.entries(peers)) {
       const place = join(this.path, 'node_modules', name)
       mkdirSync(dirname(place), { recursive: true })
-      symlinkSync(join(projectRoot, 'node_modules', name), place)
+      symlinkSync(target, place)
     }
   }
 

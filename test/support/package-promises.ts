@@ -26,6 +26,7 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
     'systemClock',
     'ulid',
   ],
+  './claude-agent-sdk': ['sessionStore'],
   './command': ['defineBareCommand', 'defineCommand', 'runMain'],
   './driver': [
     'auditHash',
