@@ -68,8 +68,9 @@ export class NowFeed {
     }
     const stop = (): void => wake()
     signal.addEventListener('abort', stop)
-    if (this.#clients.size === 0) this.#start()
     this.#clients.add(client)
+    // The first look watches the home only if there is a client.
+    if (this.#clients.size === 1) this.#start()
     try {
       // A page that comes later need not wait for a change.
       if (this.#clients.size > 1) next = this.#view

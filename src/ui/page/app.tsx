@@ -46,7 +46,9 @@ function SignedIn() {
   // A new page starts at its top, and the next Tab goes into it.
   const isFirst = useSignal(true)
   useEffect(() => {
-    if (!isFirst.peek()) main.current?.focus()
+    // A page that has put the cursor into its field keeps it there.
+    const isInside = main.current?.contains(document.activeElement) === true
+    if (!isFirst.peek() && !isInside) main.current?.focus()
     isFirst.value = false
     scrollTo(0, 0)
   }, [page, id])

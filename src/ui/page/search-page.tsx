@@ -81,7 +81,8 @@ function Hits({ hits, q, isRegex }: { hits: readonly SearchHit[]; q: string; isR
             {shown(hit.title ?? shortened(hit.session_id, 20), 120)}
           </a>
           <span class="dim small">
-            {shown(hit.type, 60)} {hit.seq ?? 'pending'}
+            {shown(hit.type, 60)} {hit.seq}
+            {hit.pending === true && ' pending'}
           </span>
           <span class="right dim small">
             <At at={hit.at} />
@@ -96,8 +97,10 @@ function Hits({ hits, q, isRegex }: { hits: readonly SearchHit[]; q: string; isR
 }
 
 /** A hit in the journal leads to its place in the timeline, one in the audit log to the acts. */
-const linkOf = ({ session_id, log, seq }: SearchHit): string =>
-  linkTo('sessions', session_id, log === 'journal' && seq !== null ? { at: String(seq) } : { view: 'acts' })
+function linkOf({ session_id, log, seq }: SearchHit): string {
+  if (log === 'audit') return linkTo('sessions', session_id, { view: 'acts' })
+  return linkTo('sessions', session_id, log === 'journal' && seq !== null ? { at: String(seq) } : {})
+}
 
 function Marked({ text, word }: { text: string; word: string }) {
   const at = word === '' ? -1 : text.toLowerCase().indexOf(word.toLowerCase())

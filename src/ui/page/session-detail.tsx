@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { EventPage, SessionView } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
-import { addressOf } from './api.ts'
+import { addressOf, getJson } from './api.ts'
 import { Ago } from './clock.tsx'
 import { EventWindow, type TimelineEvent } from './event-window.ts'
 import { formatBytes, shown, shownCount, shownLines } from './format.ts'
@@ -47,7 +47,7 @@ export function SessionDetail({ id }: { id: string }) {
       <Head view={data} onChange={reload} />
       <Unsettled unsettled={data.unsettled} />
       <div class="with-side">
-        <Middle id={id} events={events} />
+        <Middle id={id} path={path} events={events} />
         <div>
           <Facts view={data} />
           <Verify path={path} />
@@ -102,7 +102,7 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
   )
 }
 
-function Middle({ id, events }: { id: string; events: EventWindow }) {
+function Middle({ id, path, events }: { id: string; path: string; events: EventWindow }) {
   const { query } = route.value
   const chosen = useSignal<TimelineEvent | undefined>(undefined)
   const view = query.view === 'acts' ? 'acts' : 'events'
@@ -131,22 +131,41 @@ function Middle({ id, events }: { id: string; events: EventWindow }) {
       ) : (
         <Timeline window={events} at={at} onChoose={onChoose} />
       )}
-      {chosen.value !== undefined && view === 'events' && <EventDetail event={chosen.value} />}
+      {chosen.value !== undefined && view === 'events' && (
+        <EventDetail key={chosen.value.seq} event={chosen.value} path={path} />
+      )}
     </div>
   )
 }
 
-function EventDetail({ event }: { event: TimelineEvent }) {
-  const text = typeof event.data === 'string' ? event.data : (JSON.stringify(event.data, null, 2) ?? '')
+function EventDetail({ event, path }: { event: TimelineEvent; path: string }) {
+  const whole = useSignal<TimelineEvent>(event)
+  const error = useSignal<unknown>(undefined)
+  const { seq, type, data, masked, cut } = whole.value
+  const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
+  const load = async (): Promise<void> => {
+    try {
+      const page = await getJson<EventPage>(addressOf(`${path}/events`, { from: seq, limit: 1, full: 1 }))
+      whole.value = page.events[0] ?? event
+    } catch (failure) {
+      error.value = failure
+    }
+  }
   return (
     <section>
       <h2>
-        Record {event.seq}: {shown(event.type)}
-        {event.masked === true && ', secrets were replaced'}
+        Record {seq}: {shown(type)}
+        {masked === true && ', secrets were replaced'}
         <span class="right">
+          {cut !== undefined && (
+            <button type="button" onClick={() => void load()}>
+              Load all {formatBytes(cut)}
+            </button>
+          )}
           <Copy text={text} />
         </span>
       </h2>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
       <pre class="panel detail" tabIndex={0}>
         {shownLines(text)}
       </pre>

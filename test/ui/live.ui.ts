@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { killNow, UiWorld } from '../support/ui-world.ts'
+import { startSession } from '../support/hook-sessions.ts'
+import { until } from '../support/world.ts'
+
+test('sessions appear as they work, wait, ask and crash, without a reload', async () => {
+  await using world = await UiWorld.open()
+  const page = await world.openPage()
+  await expect.poll(() => page.textContent('.empty')).toContain('No session is at work')
+
+  const working = await world.startWorking('first-session')
+  const tile = (state: string) => page.locator(`.tile[data-state="${state}"]`)
+  await tile('working').waitFor()
+  expect(await tile('working').textContent()).toContain('Claude Code')
+
+  world.startStint(['run', '--lock', '--wait', '10m', '--session', 'waiter', '--', 'true'], {
+    cwd: world.workspace,
+  })
+  await tile('waiting').waitFor()
+  expect(await tile('waiting').textContent()).toContain('held by first-session')
+
+  const cwd = world.makeWorkspace('asked')
+  await world.hook('claude', 'pre', { session: 'asking', cwd })
+  await world.hook('claude', 'waiting', { session: 'asking', cwd })
+  await tile('waits-for-you').waitFor()
+  expect(await page.locator('.tile').first().getAttribute('data-session')).toBe('asking')
+  await expect.poll(() => page.title()).toBe('(1) stint')
+
+  const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'step 1' }])
+  await page.locator(`.tile[data-session="${id}"]`).waitFor()
+  await killNow(holder.running)
+  await page.locator(`.tile[data-session="${id}"][data-state="crashed"]`).waitFor()
+
+  await killNow(working)
+  await page.locator('.tile[data-session="first-session"][data-state="crashed"]').waitFor()
+  expect(world.browser.faults).toEqual([])
+})
+
+test('a refused call appears within a second', async () => {
+  await using world = await UiWorld.open()
+  await world.startWorking('holder')
+  const page = await world.openPage()
+  const refusals = page.locator('.row[data-state="refusal"]')
+  expect(await refusals.count()).toBe(0)
+  const refused = startSession(world, 'refused', { calls: 1 })
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => (document.querySelector('.row[data-state="refusal"]') ? resolve() : setTimeout(look, 5))
+    look()
+  })`)
+  const seenAt = Date.now()
+  const times = await world.lock(['history'])
+  const { activities } = times.envelope().data as { activities: { kind: string; at: number }[] }
+  const at = activities.find(({ kind }) => kind === 'refusal')?.at ?? 0
+  expect(seenAt - at).toBeLessThan(1000)
+  await killNow(refused)
+})
+
+test('a hidden tab closes its stream, and a shown one opens it again', async () => {
+  await using world = await UiWorld.open()
+  const page = await world.openPage()
+  const streams: string[] = []
+  page.on('request', (request) => void (request.url().endsWith('/stream') && streams.push('opened')))
+  page.on('requestfailed', (request) => void (request.url().endsWith('/stream') && streams.push('closed')))
+  const show = (state: 'hidden' | 'visible'): Promise<unknown> =>
+    page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+      Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+  await show('hidden')
+  await until('the stream is closed', () => streams.join() === 'closed')
+  await expect.poll(() => page.textContent('.connection')).toBe('paused')
+  await show('visible')
+  await until('the stream is open', () => streams.join() === 'closed,opened')
+  await expect.poll(() => page.textContent('.connection')).toBe('live')
+})
+
+test('the page says that the server is gone, and that the next one needs a new address', async () => {
+  await using world = await UiWorld.open()
+  const page = await world.openPage()
+  const { port } = new URL(page.url())
+  if (world.server !== undefined) await killNow(world.server)
+  await expect.poll(() => page.textContent('.connection'), { timeout: 10_000 }).toBe('not connected')
+  world.server = undefined
+  const again = await world.address('--port', port)
+  // The secret of the last run opens nothing: the tab says what to do.
+  await expect.poll(() => page.textContent('main'), { timeout: 20_000 }).toContain('This tab has no access')
+  expect(await page.textContent('.command code')).toBe('stint ui')
+  await page.goto('about:blank')
+  await page.goto(again)
+  await page.waitForSelector('.top')
+})

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { killNow, UiWorld } from '../support/ui-world.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe-core finds that keeps people out. */
+async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return (await page.evaluate(`axe.run(document).then(({ violations }) =>
+    violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`)) as string[]
+}
+
+/** A scene with all that the pages show, made by real processes. */
+async function playScene(world: UiWorld): Promise<{ id: string; fork: string }> {
+  const working = await world.startWorking('first-session')
+  world.startStint(['run', '--lock', '--wait', '10m', '--session', 'waiter', '--', 'true'], {
+    cwd: world.workspace,
+  })
+  await world.hook('claude', 'pre', { session: 'third', cwd: world.workspace })
+  await world.stint(['note', 'add', 'the tests are red'], { cwd: world.workspace })
+  const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'order 1207 is priced' }])
+  holder.running.child.send({ do: 'act', key: 'charge 1207', forever: true })
+  await holder.answer()
+  await killNow(holder.running)
+  const forked = await world.stint(['sessions', 'fork', id])
+  const { session_id: fork } = forked.envelope().data as { session_id: string }
+  const run = world.startStint([
+    'run',
+    '--',
+    'sh',
+    '-c',
+    'head -c 100000 /dev/zero >"$TMPDIR/zeros"; sleep 600',
+  ])
+  await expect.poll(() => world.leftovers().length).toBeGreaterThan(0)
+  void run
+  void working
+  return { id, fork }
+}
+
+test('each page shows what real processes have done, and axe-core finds nothing serious in either theme', async () => {
+  await using world = await UiWorld.open()
+  const { id, fork } = await playScene(world)
+  const expected: Record<string, string[]> = {
+    '#/now': ['Working', 'Crashed', 'held by first-session', 'Refused', 'Nightly import', 'Runs'],
+    '#/workspaces': [world.workspace],
+    [`#/workspaces/${world.key}`]: ['first-session', 'Waiting', 'the tests are red', 'Refused'],
+    '#/sessions': ['Nightly import', 'Crashed'],
+    [`#/sessions/${id}`]: ['order 1207 is priced', 'without an outcome', 'Copy resume', 'Forks'],
+    [`#/sessions/${id}?view=acts`]: ['act', 'no outcome'],
+    [`#/sessions/${fork}`]: ['order 1207 is priced'],
+    '#/audit?span=all': ['Intent', 'act'],
+    '#/disk': ['Temp directory', 'What a sweep would remove', 'Free space'],
+    '#/search?q=1207': ['order 1207 is priced', 'found'],
+  }
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await world.openPage({ colorScheme })
+    for (const [hash, texts] of Object.entries(expected)) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+      for (const text of texts)
+        await expect
+          .poll(() => page.textContent('main'), { timeout: 10_000, message: `${hash}: ${text}` })
+          .toContain(text)
+      expect(await seriousFaults(page), `${hash}, ${colorScheme}`).toEqual([])
+    }
+    await page.context().close()
+  }
+  expect(world.browser.faults).toEqual([])
+})
+
+test('every page fits on a screen of 400 and of 2,560 pixels', async () => {
+  await using world = await UiWorld.open()
+  const { id } = await playScene(world)
+  for (const width of [400, 2560]) {
+    const page = await world.openPage({ viewport: { width, height: 900 } })
+    for (const hash of [
+      '#/now',
+      `#/workspaces/${world.key}`,
+      '#/sessions',
+      `#/sessions/${id}`,
+      '#/audit?span=all',
+      '#/disk',
+      '#/search?q=1207',
+    ]) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+      await page.waitForSelector('h1')
+      expect(
+        await page.evaluate('document.documentElement.scrollWidth'),
+        `${hash} at ${width}`,
+      ).toBeLessThanOrEqual(width)
+    }
+    await page.context().close()
+  }
+})
+
+test('the chain is verified in the page, commands are copied by a click, and audit lines are exported', async () => {
+  await using world = await UiWorld.open()
+  const { id } = await playScene(world)
+  const page = await world.openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.evaluate(`location.hash = '#/sessions/${id}'`)
+  await page.locator('button', { hasText: 'Verify' }).click()
+  await page.locator('[data-state="whole"]', { hasText: 'Whole' }).waitFor()
+  await page.locator('button', { hasText: 'Copy export' }).click()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toContain(id)
+
+  await page.evaluate(`location.hash = '#/audit?span=all'`)
+  await page.locator('td', { hasText: 'act' }).first().waitFor()
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('text=Export CSV')])
+  expect(readFileSync(await saved.path(), 'utf8')).toContain(id)
+})
+
+test('a crashed session is closed, then moved to the trash, from its page', async () => {
+  await using world = await UiWorld.open()
+  const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'one' }])
+  await killNow(holder.running)
+  const page = await world.openPage()
+  await page.evaluate(`location.hash = '#/sessions/${id}'`)
+  const confirm = async (verb: string): Promise<void> => {
+    await page.locator('.tools button', { hasText: verb }).click()
+    await page.locator('dialog[open] button.main').click()
+  }
+  await confirm('Close')
+  await page.locator('.head .state', { hasText: 'Closed' }).waitFor()
+  await confirm('Move to trash')
+  await page.waitForSelector('text=No session here.')
+  const listed = await world.stint(['sessions', 'list'])
+  expect(listed.envelope().data).toMatchObject({ sessions: [] })
+})
