@@ -1,11 +1,14 @@
 // Calls of an agent's tools, as Claude Code tells its hooks about them. This process is the agent.
-import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { environment, run } from './processes.mjs'
+import { program } from './prepare.mjs'
+import { run } from './processes.mjs'
 
 /** An event before (`PreToolUse`) or after a call, with its properties in the agent's order. */
-export const event = (name, { session, cwd, call = `call-${session}`, file, command = 'npm test' }) =>
+export const event = (
+  name,
+  { session, cwd, call = `call-${session}`, file, command = 'npm test', result = 'ok\n'.repeat(40) },
+) =>
   JSON.stringify({
     session_id: session,
     transcript_path: '/home/u/.claude/projects/p/s.jsonl',
@@ -17,7 +20,7 @@ export const event = (name, { session, cwd, call = `call-${session}`, file, comm
       file === undefined
         ? { command, description: 'Run the tests' }
         : { file_path: file, old_string: 'const a = 1', new_string: 'const a = 2' },
-    ...(name === 'PostToolUse' && { tool_response: { stdout: 'ok\n'.repeat(40), stderr: '' } }),
+    ...(name === 'PostToolUse' && { tool_response: { stdout: result, stderr: '' } }),
     tool_use_id: call,
   })
 
@@ -48,17 +51,8 @@ export function pass({ place, env }, command, input, exit = 0) {
   }
 }
 
-/**
- * The CPU time in nanoseconds of one of `count` runs of a command. Bash measures that of its children, so it
- * is the agent; the script runs once before, and gets it a pass.
- */
-export function cpuOf({ place, env, script }, command, input, count = 10) {
-  const words = `export CLAUDE_PID=$$; eval "$FIRST" <"$INPUT"; TIMEFORMAT='%U %S'
-    time for i in {1..${count}}; do "$@" <"$INPUT" >/dev/null 2>&1; done`
-  const first = script.map((word) => `'${word}'`).join(' ')
-  const options = { env: { ...environment(place), ...env, INPUT: input, FIRST: first }, encoding: 'utf8' }
-  const { stderr, error } = spawnSync('bash', ['-c', words, 'bash', ...command], options)
-  if (error !== undefined) throw error
-  const [user, system] = stderr.trim().split('\n').at(-1).split(' ').map(Number)
-  return ((user + system) * 1e9) / count
+/** The CPU time in nanoseconds of one of `count` runs of a command, after an event that leaves a pass. */
+export function cpuOf({ place, env, script, before }, command, input, count = 10) {
+  const args = [String(count), before, input, ...script, '--', ...command]
+  return Number(run([program('cpu-of'), ...args], place, ['ignore', 'pipe', 'inherit'], { env }).stdout)
 }

@@ -95,8 +95,9 @@ async function bundleHook() {
     plugins: [loadApart],
   })
   await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-git', 'hook-record'])
-  copyFileSync(join(root, 'src/hook/stint-hook.sh'), join(bin, 'stint-hook.sh'))
-  chmodSync(join(bin, 'stint-hook.sh'), 0o755)
+  // Without its comments: a shell reads them at every start.
+  const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
+  writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })
   await bundle({
     outdir: bin,
     entryPoints: { 'opencode-plugin': 'src/hook/opencode.ts' },

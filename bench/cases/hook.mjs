@@ -64,13 +64,17 @@ const stageMarked = (parts) => ({ ...stageCalls(parts, 'marked'), present: stage
 
 function stageCalls(parts, name) {
   const state = openWorkspace(parts, name)
-  const [before, after] = ['PreToolUse', 'PostToolUse'].map((name) =>
-    eventFile(state, name, event(name, { session: 'mine', cwd: state.workspace })),
-  )
+  const file = (name, moment, result) =>
+    eventFile(state, name, event(moment, { session: 'mine', cwd: state.workspace, result }))
+  const before = file('before', 'PreToolUse')
+  const [after, long] = [file('after', 'PostToolUse'), file('long', 'PostToolUse', longResult)]
   // Only the script's first call leaves a pass.
   pass(state, state.script, before)
-  return { ...state, before, after, input: before }
+  return { ...state, before, after, long, input: before }
 }
+
+/** About 30 KB in an event, with 2,000 quotes. */
+const longResult = '  "name": "value", // text\n'.repeat(950)
 
 /** The script, in an environment in which it cannot start Node. */
 const script = ({ script }) => [script[0], '/no-node', ...script.slice(2)]
@@ -89,10 +93,10 @@ function marksOf({ home }, session) {
   return files.flatMap((name) => readFileSync(join(directory, name), 'utf8').match(/^[+-]/gm) ?? [])
 }
 
-const marked = (input, when) => ({
+const marked = (input, when, of = 'a tool call') => ({
   ...bench,
   name: `hook-marked-${input}`,
-  about: `wall time of the hook ${when} a tool call of the session that holds the workspace`,
+  about: `wall time of the hook ${when} ${of} of the session that holds the workspace`,
   subject: 'stint-hook.sh',
   targets: [{ against: 'node -e 0', atMost: 0.15 }],
   setup: stageMarked,
@@ -212,6 +216,7 @@ const thousand = (name, command, floor = false) => ({
 export default [
   marked('before', 'before'),
   marked('after', 'after'),
+  marked('long', 'after', 'a tool call with a result of 30 KB'),
   markedCpu('before', 'before'),
   markedCpu('after', 'after'),
   {

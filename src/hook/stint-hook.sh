@@ -1,46 +1,113 @@
 #!/bin/sh
 # Lets a call of an agent's tool begin or end without Node, if nothing has to be decided; asks Node otherwise.
-# Usage: stint-hook.sh [NODE STINT-HOOK] AGENT [OPTION...], with the event on stdin. Without full paths, it starts
-# the node on PATH, and the stint-hook beside itself: in files that several people or machines share.
+# Usage: stint-hook.sh [NODE STINT-HOOK] AGENT [OPTION...], with the event on stdin. Without full paths, it
+# starts the node on PATH, and the stint-hook beside itself: in files that several people or machines share.
 #
 # src/lease/marks.ts has the protocol. Its order makes it safe: read the pass, append the mark, list the
 # epochs. Every doubt and every failure leads to Node, which gets the event in a variable, and the rest of the
 # input on stdin.
 
-# Splits the event at its quotes, and follows the nesting of its objects. A part that ends in a backslash is
-# followed by a quote inside the string. Fails unless the text is one whole object, without blanks between.
+here=$PWD
+# In the C locale dd starts faster, and ranges such as a-z contain no other letters.
+locale=${LC_ALL-}
+LC_ALL=C
+export LC_ALL
+case $1 in
+  /*) host=$3 ;;
+  *) host=$1 ;;
+esac
+# One read: the shell's own reads one byte at a time, and other programs wait for the end of the input. The
+# stdin of other hosts is not read: that of git may be a terminal.
+case $host in
+  claude | codex)
+    dd=/bin/dd
+    [ -x $dd ] || dd=dd
+    STINT_HOOK_INPUT=$($dd bs=65536 count=1 status=none 2>/dev/null)
+    ;;
+esac
+
+# Splits the event at its quotes, and walks through its properties up to those of the tool. A quote between a
+# comma and a name is never part of a string, as that would have a backslash before it.
 read_event() {
-  session='' cwd='' event='' tool='' calls='' subagent='' file=''
-  depth=0 key='' object='' string='' quoted='' odd='' brace='[{}]'
+  cwd='' event='' tool='' subagent='' file='' inside=''
+  case $STINT_HOOK_INPUT in
+    '{"session_id":"'*'}') ;;
+    *) return 1 ;;
+  esac
+  # A full block is probably not all of the event.
+  [ ${#STINT_HOOK_INPUT} -lt 65536 ] || return 1
   set -f
   IFS='"'
+  # The last id of a call is that of the event: it follows the arguments and the result of the tool.
+  set -- ${STINT_HOOK_INPUT%,\"tool_use_id\":\"*},
+  behind=$(($# + 2))
   set -- $STINT_HOOK_INPUT
   unset IFS
+  count=$# session=$4
+  # $1 comes before a property, $2 is its name, $3 comes after the name, and $4 is its value, if a string.
+  while [ $# -gt 4 ]; do
+    case $1 in
+      *'}'*) inside='' ;;
+    esac
+    case $inside$2$3 in
+      cwd:) cwd=$4 ;;
+      hook_event_name:) event=$4 ;;
+      tool_name:) tool=$4 ;;
+      agent_id:) subagent=$4 ;;
+      tool_use_id:) return 1 ;;
+      'tool_calls:[{') break ;;
+      'tool_input:{')
+        case $event:$tool in
+          PreToolUse:*Edit | PreToolUse:Write) ;;
+          *) break ;;
+        esac
+        ;;
+      tool_input.file_path: | tool_input.notebook_path:) file=$4; break ;;
+    esac
+    case $3 in
+      :)
+        case $4 in
+          *\\) return 1 ;;
+        esac
+        shift 4
+        ;;
+      ':{')
+        [ -z "$inside" ] || return 1
+        inside=$2.
+        shift 2
+        ;;
+      :*,) shift 2 ;;
+      *) return 1 ;;
+    esac
+  done
+  if [ "$event" = PostToolBatch ]; then
+    read_batch "$@"
+  else
+    behind=$((behind - count + $#))
+    [ "$behind" -gt 0 ] && [ "$behind" -lt $# ] || return 1
+    shift "$behind"
+    calls=$1
+    is_plain "$calls"
+  fi
+}
+
+# Reads the ids of the calls in a batch, and follows the nesting of its objects.
+read_batch() {
+  calls='' depth=1 key='' string='' quoted='' odd='' brace='[{}]'
   # A shell is slow with many parts, and with long ones outside of strings.
   [ $# -le 2000 ] || return 1
   for part do
     if [ "$quoted" ]; then
       case $part in
         *\\\\) return 1 ;;
+        # A quote follows that is inside of the string.
         *\\) odd=yes; continue ;;
       esac
-      # A string with escapes is none of those that are needed.
       string=$part quoted=''
-      [ -z "$odd" ] || string=\\
-      case $depth:$key in
-        1:session_id) session=$string ;;
-        1:cwd) cwd=$string ;;
-        1:hook_event_name) event=$string ;;
-        1:tool_name) tool=$string ;;
-        1:tool_use_id) calls=$string ;;
-        1:agent_id) subagent=$string ;;
-        2:tool_use_id) [ "$object" != tool_calls ] || calls="$calls $string" ;;
-        2:file_path | 2:notebook_path)
-          [ "$object" = tool_input ] || continue
-          [ -z "$file" ] || return 1
-          file=$string
-          ;;
-      esac
+      if [ "$depth:$key" = 2:tool_use_id ]; then
+        [ -z "$odd" ] && is_plain "$string" || return 1
+        calls="$calls $string"
+      fi
       continue
     fi
     quoted=yes odd='' key=''
@@ -48,8 +115,6 @@ read_event() {
     case $part in
       :) key=$string; continue ;;
       ,) continue ;;
-      :true*) [ "$string" != is_interrupt ] || return 1 ;;
-      :*) [ "$depth" != 1 ] || object=$string ;;
     esac
     while :; do
       case $part in
@@ -63,47 +128,57 @@ read_event() {
       part=${part#?}
     done
   done
-  [ "$depth" = 0 ]
+  [ "$depth" = 0 ] && [ "$calls" ]
 }
 
-# A word that may be part of a path or a line. Ranges such as a-z contain other letters in some locales.
+# A word that may be part of a path or a line.
 is_plain() {
   case $1 in
-    '' | [.-]* | *[!ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-]*) return 1 ;;
+    '' | [.-]* | *[!A-Za-z0-9._-]*) return 1 ;;
   esac
   [ ${#1} -le 128 ]
 }
 
-# Reads the session's pass for this directory, of this boot and of the agent that has started this script.
+# Finds the session's pass for this directory, of this boot and of the agent that has started this script.
 find_pass() {
-  read -r this_boot </proc/sys/kernel/random/boot_id || return 1
-  read -r uptime idle </proc/uptime || return 1
+  read -r this_boot </proc/sys/kernel/random/boot_id && read -r uptime idle </proc/uptime || return 1
   set +f
   for pass in "$passes"/????????????; do
-    [ -f "$pass" ] && [ ! -L "$pass" ] || continue
-    inside='' edits='
-'
-    {
-      read -r format boot key epoch agent started until covers && read -r identity && read -r kind root || continue
-      while IFS= read -r line; do
-        case $line in
-          "in $cwd") inside=yes ;;
-          'edit '*) edits="$edits${line#edit }
-" ;;
-        esac
-      done
-    } <"$pass"
-    case $epoch:$agent:$started:$until in
-      *[!0-9:]* | :* | *::* | *:) continue ;;
-    esac
-    [ "$format" = stint-pass-1 ] && [ "$inside" ] && [ "$covers" = "$scope" ] && [ "$boot" = "$this_boot" ] &&
-      [ "$key" = "${pass##*/}" ] && [ "${uptime%.*}" -lt "$until" ] && is_from_agent && return 0
+    key=${pass##*/}
+    [ -f "$pass" ] && [ ! -L "$pass" ] && read_pass <"$pass" && is_from_agent && return 0
   done
   return 1
 }
 
+# Reads a pass from stdin, as far as it is needed: a shell reads files one byte at a time.
+read_pass() {
+  read -r format boot epoch agent started until covers && read -r kind root || return 1
+  case $epoch:$agent:$started:$until in
+    *[!0-9:]* | :* | *::* | *:) return 1 ;;
+  esac
+  [ "$format:$boot:$covers" = "pass-2:$this_boot:$scope" ] || return 1
+  [ "${uptime%.*}" -lt "$until" ] || return 1
+  inside='' edits='
+'
+  while IFS= read -r line; do
+    case $line in
+      "in $cwd") inside=yes ;;
+      'edit '*) edits="$edits${line#edit }
+" ;;
+      'agent '*) break ;;
+    esac
+    case $inside:$tool in
+      yes:*Edit | yes:Write | yes:apply_patch) ;;
+      yes:*) return 0 ;;
+    esac
+  done
+  [ "$inside" ]
+}
+
 # The agent is the parent of this process, or of the shell that the agent has started it with.
 is_from_agent() {
+  # The agent was there before the pass was written: no other process can have got its pid meanwhile.
+  [ "$PPID" != "$agent" ] || [ ! "$pass" -nt "/proc/$agent" ] || return 0
   read_stat "$PPID" || return 1
   if [ "$PPID" != "$agent" ]; then
     case $name in
@@ -118,9 +193,13 @@ is_from_agent() {
 # Reads the name, parent and start time of a process. The name may contain blanks and parentheses.
 read_stat() {
   read -r stat <"/proc/$1/stat" || return 1
-  name=${stat#*\(} name=${name%\) *} stat=${stat##*\) }
+  name=${stat#*\(} name=${name%\) *}
   set -f
+  IFS=')'
   set -- $stat
+  unset IFS
+  shift $(($# - 1))
+  set -- $1
   set +f
   parent=$2 born=${20}
 }
@@ -154,6 +233,14 @@ $listed
     *) return 1 ;;
   esac
   [ ! -L "$path" ] && cd -P "$directory" && [ "$PWD" = "$directory" ]
+}
+
+# No other property names a file: an edit of a notebook, or an edit within a list, may do so.
+is_only_file() {
+  case $STINT_HOOK_INPUT in
+    *'"file_path":'*'"file_path":'* | *'"file_path":'*'"notebook_path":'*) false ;;
+    *'"notebook_path":'*'"file_path":'*) false ;;
+  esac
 }
 
 # A patch names each of its files in a line such as `*** Update File: NAME`.
@@ -195,8 +282,6 @@ is_on_top() {
 }
 
 has_nothing_to_decide() {
-  # One read: the shell's own reads one byte at a time, and other programs wait for the end of the input.
-  STINT_HOOK_INPUT=$(dd bs=65536 count=1)
   [ "$STINT_BYPASS" != 1 ] || return 1
   scope=workspace
   case " $* " in
@@ -204,42 +289,40 @@ has_nothing_to_decide() {
     *' --scope paths '*) scope=paths ;;
   esac
   read_event && is_plain "$session" || return 1
-  case " $* " in
-    *' --subagents apart '*) [ -z "$subagent" ] || return 1 ;;
+  case "$subagent $* " in
+    ?*' --subagents apart '*) return 1 ;;
   esac
   home=${STINT_HOME:-${HOME:+$HOME/.stint}}
   passes=$home/passes/$session
-  [ "$home" ] && [ -d "$passes" ] || return 1
-  for call in $calls; do is_plain "$call" || return 1; done
-  [ "$calls" ] && find_pass || return 1
+  [ "$home" ] && find_pass || return 1
   marks=$passes/$key.$epoch
   [ -f "$marks" ] && [ ! -L "$marks" ] || return 1
   case $event:$tool in
     PreToolUse:Bash | PreToolUse:Monitor | PreToolUse:PowerShell)
-      is_in_workspace && printf '%s\n' "+$calls $uptime $agent command" >>"$marks"
+      is_in_workspace && mark="+$calls $uptime $agent command"
       ;;
     PreToolUse:Edit | PreToolUse:Write | PreToolUse:MultiEdit | PreToolUse:NotebookEdit)
-      is_in_workspace && may_edit "$file" && printf '%s\n' "+$calls $uptime $agent edit" >>"$marks"
+      is_in_workspace && is_only_file && may_edit "$file" && mark="+$calls $uptime $agent edit"
       ;;
     PreToolUse:apply_patch)
-      is_in_workspace && may_patch && printf '%s\n' "+$calls $uptime $agent edit" >>"$marks"
+      is_in_workspace && may_patch && mark="+$calls $uptime $agent edit"
       ;;
-    PostToolUse:* | PostToolUseFailure:* | PostToolBatch:*)
-      ends=''
-      for call in $calls; do ends="$ends-$call $uptime
-"; done
-      printf %s "$ends" >>"$marks"
+    PostToolUseFailure:*)
+      # An interrupted call ends its turn.
+      case $STINT_HOOK_INPUT in
+        *'"is_interrupt":true'*) false ;;
+        *) mark="-$calls $uptime" ;;
+      esac
+      ;;
+    PostToolUse:* | PostToolBatch:*)
+      mark=''
+      for call in $calls; do mark="$mark${mark:+
+}-$call $uptime"; done
       ;;
     *) false ;;
-  esac && is_on_top
+  esac && printf '%s\n' "$mark" >>"$marks" && is_on_top
 }
 
-here=$PWD
-case $1 in
-  /*) host=$3 ;;
-  *) host=$1 ;;
-esac
-# The stdin of other hosts is not read: that of git may be a terminal.
 case $host in
   claude | codex)
     if has_nothing_to_decide "$@" 2>/dev/null; then exit 0; fi
@@ -247,6 +330,8 @@ case $host in
     cd "$here" 2>/dev/null
     ;;
 esac
+LC_ALL=$locale
+[ "$locale" ] || unset LC_ALL
 # Node 20 reads extra certificates at every start, for 50 ms or more; the hook opens no connection.
 NODE_EXTRA_CA_CERTS=''
 export NODE_EXTRA_CA_CERTS

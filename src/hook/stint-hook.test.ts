@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -122,11 +123,14 @@ test.each<[string, (world: ScriptWorld) => void]>([
   ],
   [
     'a container has restarted, and the agent has its former pid',
-    (world) => world.changePass((text) => text.replace(/^((?:\S+ ){5})\d+/, '$11')),
+    (world) => {
+      world.changePass((text) => text.replace(/^((?:\S+ ){4})\d+/, '$11'))
+      utimesSync(world.pass, 1, 1)
+    },
   ],
   [
     'the pass is of another process',
-    (world) => world.changePass((text) => text.replace(/^((?:\S+ ){4})\d+/, '$11')),
+    (world) => world.changePass((text) => text.replace(/^((?:\S+ ){3})\d+/, '$11')),
   ],
   [
     'the pass has ended',
@@ -373,10 +377,65 @@ test('a session that waits for its turn has its call in flight when it gets it',
   expect(world.calls()).toEqual(['two'])
 })
 
-test('an event with very many parts, or long ones outside of strings, is left to Node', async () => {
+test.each(Object.entries(shells))(
+  '%s finds the id of a call beside long results, errors and arguments that look like it',
+  async (_name, words) => {
+    await using world = new ScriptWorld()
+    world.shell = words
+    const file = join(world.workspace, 'a.ts')
+    world.edit('first', file)
+    const lines = Array.from({ length: 400 }, (_, index) => `  "name-${index}": {"tool_use_id":"x"} \\`)
+    const result = { originalFile: lines.join('\n'), lines, nested: { tool_use_id: 'nested' } }
+    expect(world.edit('one', file, { input: { replace_all: false, file_path: file } })).toEqual(fast)
+    expect(world.pre('two', { input: { command: '"}', nested: { tool_use_id: 'first' } } })).toEqual(fast)
+    expect(world.calls()).toEqual(['first', 'one', 'two'])
+    expect(world.post('one', { after: { tool_response: result } })).toEqual(fast)
+    const failure = JSON.parse(callEvent('PostToolUseFailure', 'two', { cwd: world.workspace })) as object
+    const failed = { ...failure, error: 'expected "a", got "b" \\"'.repeat(20), is_interrupt: false }
+    expect(world.send(JSON.stringify(failed))).toEqual(fast)
+    expect(world.calls()).toEqual(['first'])
+  },
+)
+
+test('a directory within another property is not that of the call', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  expect(world.pre('two')).toEqual(fast)
-  const lists = [{ list: Array.from({ length: 100 }, () => ({})) }, { list: Array(2500).fill('a') }]
-  for (const input of lists) expect(world.pre('three', { input })).toEqual(byNode)
+  const elsewhere = { other: { on: true, cwd: '/' } }
+  expect(world.pre('two', { before: elsewhere })).toEqual(fast)
+  world.replaceNode()
+  expect(world.pre('three', { before: { other: { deep: { on: true }, cwd: '/' } } }).usedNode).toBe(true)
+})
+
+test.each<[string, object]>([
+  ['names its file after a text with quotes', { content: '"', file_path: 'a.txt' }],
+  ['names another file in a list', { file_path: 'a.txt', edits: [{ file_path: '/etc/x' }] }],
+  ['fills a block', { file_path: 'a.txt', content: 'a'.repeat(70_000) }],
+])('an edit that %s is left to Node', async (_what, input) => {
+  await using world = new ScriptWorld()
+  world.edit('one', 'a.txt')
+  world.replaceNode()
+  expect(world.pre('two', { tool: 'Write', input }).usedNode).toBe(true)
+})
+
+test('a batch with very many parts, or long ones outside of strings, is left to Node', async () => {
+  await using world = new ScriptWorld()
+  const batch = (tool_input: object) =>
+    JSON.stringify({
+      session_id: 'session-a',
+      cwd: world.workspace,
+      hook_event_name: 'PostToolBatch',
+      tool_calls: [{ tool_name: 'Bash', tool_input, tool_use_id: 'one' }],
+    })
+  world.pre('one')
+  expect(world.send(batch({ nested: { tool_use_id: '../x' } }))).toEqual(fast)
+  for (const input of [{ list: Array.from({ length: 100 }, () => ({})) }, { list: Array(2500).fill('a') }])
+    expect(world.send(batch(input))).toEqual(byNode)
+})
+
+test('Node gets the environment of the agent, with its locale', async () => {
+  await using world = new ScriptWorld()
+  writeFileSync(world.node, `#!/bin/sh\necho "\${LC_ALL-unset}" >>"${world.tmp}/locale"\n`)
+  for (const LC_ALL of ['de_DE.UTF-8', undefined])
+    world.send(callEvent('PreToolUse', 'one', { cwd: '/' }), { LC_ALL })
+  expect(readFileSync(join(world.tmp, 'locale'), 'utf8')).toBe('de_DE.UTF-8\nunset\n')
 })

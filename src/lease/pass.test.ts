@@ -23,15 +23,15 @@ const pass: Pass = {
 
 test('a pass is read back as it was written; a damaged one is none', () => {
   const text = formatPassFile(pass)
-  expect(parsePassFile(text)).toEqual(pass)
+  expect(parsePassFile(pass.key, text)).toEqual(pass)
   for (const damaged of [
     '',
     'x',
     text.slice(0, 40),
     text.replace('agent {', 'agent ['),
-    text.replace('-1 ', '-2 '),
+    text.replace('pass-2 ', 'pass-1 '),
   ])
-    expect(parsePassFile(damaged)).toBeUndefined()
+    expect(parsePassFile(pass.key, damaged)).toBeUndefined()
 })
 
 test('a sweep removes the passes and marks of dead agents and former boots, and keeps those of living ones', async () => {
@@ -69,7 +69,8 @@ test('a pass lists only files that the claim covers at its time', async () => {
   const root = world.workspace
   const files = (...names: string[]) => names.map((name) => join(root, name))
   const added = { key: world.key, scope: 'paths', root, isRepository: false, directories: [root] } as const
-  const edits = () => parsePassFile(readFileSync(join(world.home, 'passes/a', world.key), 'utf8'))?.edits
+  const edits = () =>
+    parsePassFile(world.key, readFileSync(join(world.home, 'passes/a', world.key), 'utf8'))?.edits
   take('a.txt', 'b.txt')
   renewPasses(register, { sessionId: 'a', agent }, { ...added, edits: files('a.txt', 'b.txt') })
   expect(edits()).toEqual(files('a.txt', 'b.txt'))

@@ -44,23 +44,24 @@ const passSeconds = 3600
 /** How many paths of each kind a pass has: a shell reads them one byte at a time. */
 const maxPaths = 12
 
-const format = 'stint-pass-1'
+const format = 'pass-2'
 
-/** The text of a pass: the numbers, the identity of the agent, and one line for each path. */
-export const formatPassFile = ({ key, epoch, agent, until, scope, root, isRepository, ...paths }: Pass) =>
+/** The text of a pass: the numbers, one line for each path, and the agent, which the script need not read. */
+export const formatPassFile = ({ epoch, agent, until, scope, root, isRepository, ...paths }: Pass) =>
   [
-    [format, agent.boot, key, epoch, agent.pid, agent.started, until, scope].join(' '),
-    `agent ${JSON.stringify(agent)}`,
+    [format, agent.boot, epoch, agent.pid, agent.started, until, scope].join(' '),
     `${isRepository ? 'repository' : 'directory'} ${root}`,
     ...paths.directories.slice(0, maxPaths).map((path) => `in ${path}`),
     ...paths.edits.slice(0, maxPaths).map((path) => `edit ${path}`),
+    `agent ${JSON.stringify(agent)}`,
     '',
   ].join('\n')
 
-/** Parses a pass; undefined if it is damaged. */
-export function parsePassFile(text: string): Pass | undefined {
-  const [numbers = '', identity = '', root = '', ...lines] = text.split('\n')
-  const [version, , key = '', epoch, , , until, scope] = numbers.split(' ')
+/** Parses the pass of a key; undefined if it is damaged. */
+export function parsePassFile(key: string, text: string): Pass | undefined {
+  const [numbers = '', root = '', ...lines] = text.split('\n')
+  const identity = lines.at(-2) ?? ''
+  const [version, , epoch, , , until, scope] = numbers.split(' ')
   const agent = parseIdentity(ifPossible(() => JSON.parse(identity.slice('agent '.length)) as unknown))
   const [, kind, path] = /^(repository|directory) (\/.*)$/.exec(root) ?? []
   if (version !== format || agent === undefined || path === undefined) return undefined
@@ -102,8 +103,8 @@ export function renewPasses(register: Register, owner: PassOwner, added?: PassAd
     const path = join(directory, sessionId)
     const known = listNames(path).filter(isWorkspaceKey)
     for (const key of new Set([...(added === undefined ? [] : [added.key]), ...known])) {
-      const before = parsePassFile(readSmallFile(join(path, key)) ?? '')
-      const isOurs = before?.key === key && isSameProcess(before.agent, agent)
+      const before = parsePassFile(key, readSmallFile(join(path, key)) ?? '')
+      const isOurs = before !== undefined && isSameProcess(before.agent, agent)
       const pass = merged(isOurs ? before : undefined, added)
       const claimed = pass && findClaim(register, key, owner, key === added?.key)
       if (pass === undefined || claimed === undefined) ifPossible(() => unlinkSync(join(path, key)))
@@ -274,7 +275,8 @@ export function sweepPasses(directory: string): void {
   for (const session of listNames(directory)) {
     const path = join(directory, session)
     const agents = listNames(path).flatMap(
-      (name) => (isWorkspaceKey(name) && parsePassFile(readSmallFile(join(path, name)) ?? '')?.agent) || [],
+      (name) =>
+        (isWorkspaceKey(name) && parsePassFile(name, readSmallFile(join(path, name)) ?? '')?.agent) || [],
     )
     const changedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     const isDead = agents.length > 0 && agents.every((agent) => liveness(agent) === 'dead')

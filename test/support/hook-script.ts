@@ -141,7 +141,7 @@ export class ScriptWorld extends LockWorld {
 
   /** The file that the script appends to. */
   get marks(): string {
-    const epoch = readFileSync(this.pass, 'utf8').split(' ')[3]
+    const epoch = readFileSync(this.pass, 'utf8').split(' ')[2]
     return `${this.pass}.${epoch}`
   }
 
