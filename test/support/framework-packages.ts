@@ -7,7 +7,7 @@ const modules = join(root, 'test/adapters/node_modules')
 
 /** The agent frameworks that are installed apart, because they are large: where each is. */
 export const frameworkPackages: Readonly<Record<string, string>> = Object.fromEntries(
-  ['@anthropic-ai/claude-agent-sdk', '@openai/agents-core', 'zod'].map((name) => [name, join(modules, name)]),
+  ['@anthropic-ai/claude-agent-sdk', '@openai/agents-core'].map((name) => [name, join(modules, name)]),
 )
 
 /**
@@ -19,8 +19,8 @@ export function installFrameworks(project: string): void {
   mkdirSync(stint, { recursive: true })
   for (const name of ['dist', 'package.json'])
     cpSync(join(root, name), join(stint, name), { recursive: true })
-  const langchain = { '@langchain': join(root, 'node_modules/@langchain') }
-  for (const [name, target] of Object.entries({ ...frameworkPackages, ...langchain })) {
+  const others = { zod: join(modules, 'zod'), '@langchain': join(root, 'node_modules/@langchain') }
+  for (const [name, target] of Object.entries({ ...frameworkPackages, ...others })) {
     if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
     const place = join(project, 'node_modules', name)
     mkdirSync(dirname(place), { recursive: true })
