@@ -49,6 +49,7 @@ test('importing an adapter without the package that it is for says what to insta
   const packages = {
     langgraph: '@langchain/langgraph-checkpoint @langchain/core',
     'claude-agent-sdk': '@anthropic-ai/claude-agent-sdk',
+    'openai-agents': '@openai/agents-core',
   }
   for (const [name, missing] of Object.entries(packages)) {
     const source = `await import('stint/${name}').catch(({ code, hint }) => console.log(code, hint))`

@@ -57,6 +57,7 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
   ],
   './node-test': ['scratch'],
   './node-test/register': 'in its runner',
+  './openai-agents': ['StintSession'],
   './postgres': ['migrate', 'migrationScript', 'postgresRegister', 'postgresStore', 'purge'],
   './opencode': ['stintPlugin'],
   './testing': ['registerConformance', 'storeConformance'],
