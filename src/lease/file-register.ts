@@ -295,7 +295,9 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     swap,
     remove,
     waiters,
-    *writtenAt(key) {
+    *writtenAt(key, known) {
+      const at = known && ((yield { call: 'mtime', path: pathOf(key, known) }) as number | undefined)
+      if (at !== undefined) return at
       const epoch = highestEpoch(yield* list(key))
       const path = epoch === 0 ? directoryOf(key) : pathOf(key, epoch)
       return (yield { call: 'mtime', path }) as number | undefined

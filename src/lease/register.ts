@@ -26,8 +26,11 @@ export interface Register<Step = unknown> {
   swap(key: string, before: RegisterEntry, text: string): Steps<Step, number | undefined>
   /** Deletes all there is of a key, if its entry is still `before`. Without it, `locks` cannot be swept. */
   remove?(key: string, before: RegisterEntry): Steps<Step, boolean>
-  /** When the newest text was written, in milliseconds since the epoch. Asked if it cannot be parsed. */
-  writtenAt(key: string): Steps<Step, number | undefined>
+  /**
+   * When the newest text was written, in milliseconds since the epoch. `epoch` is that of the text as the
+   * caller knows it: a driver may answer for this one, if it still exists.
+   */
+  writtenAt(key: string, epoch?: number): Steps<Step, number | undefined>
   /** All keys that have a text. */
   keys(): Steps<Step, string[]>
   /** The register's clock, which decides expiry. A driver may answer for `key` from a read just before. */

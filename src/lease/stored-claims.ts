@@ -124,8 +124,10 @@ export class StoredClaims {
           : yield* review(decision, { epoch: before.epoch, record, observation })
       const { next, answer } = reviewed
       if (next === undefined) {
-        // A refusal based on a remembered record could be out of date: read, and decide again.
-        if (remembered === undefined) return { answer, epoch: found.epoch, record, observation, startedAtMs }
+        // A refusal based on a remembered record could be out of date: read, and decide again. What a review
+        // refuses is based on what it has read.
+        if (remembered === undefined || reviewed !== decision)
+          return { answer, epoch: found.epoch, record, observation, startedAtMs }
       } else if (hasPass(stored) && stored.closed !== true) {
         remembered = yield* this.#swap(before, { ...stored, closed: true })
         continue

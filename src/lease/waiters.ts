@@ -104,18 +104,17 @@ function stillWaiting(entry: WaiterEntry, { now, liveness }: Observation): Waite
   return liveness(waiter.process) === 'dead' ? undefined : waiter
 }
 
-/** The first waiter of a key that matches, of those before a number; reads no more of them than it must. */
+/** The first waiter of a key with one of these numbers that matches; reads no more of them than it must. */
 function* findWaiter(
   { waiters }: Register,
   key: string,
   observation: Observation,
   matches: (waiter: Waiter) => boolean,
-  before = Number.POSITIVE_INFINITY,
+  numbers?: readonly number[],
 ): Steps<unknown, Waiter | undefined> {
   if (waiters === undefined) return undefined
   try {
-    for (const number of yield* waiters.numbers(key)) {
-      if (number >= before) return undefined
+    for (const number of numbers ?? (yield* waiters.numbers(key))) {
       const entry = yield* waiters.read(key, number)
       const waiter = entry && stillWaiting(entry, observation)
       if (waiter !== undefined && matches(waiter)) return waiter
@@ -144,18 +143,18 @@ export interface Reservation {
 }
 
 /**
- * Finds the waiter that a claim is kept for: the first that could have it now. A claim is kept for a second
- * after the record was last changed, as a release changes it. `wasStale`: the claim was that of a dead or
- * silent session until now, and this look has found it; the second begins now.
+ * Finds the waiter that a claim is kept for: of those with these numbers, the first that could have it now. A
+ * claim is kept for a second after the record was last changed, as a release changes it. `wasStale`: the
+ * claim was that of a dead or silent session until now, and this look has found it; the second begins now.
  */
 export function* findReservation(
   register: Register,
   key: string,
   wanted: Pick<Claim, 'session_id' | 'paths' | 'mode' | 'ancestors'>,
-  { record, observation }: { record: ClaimsRecord; observation: Observation },
-  { wasStale, before }: { wasStale: boolean; before: number | undefined },
+  { epoch, record, observation }: { epoch: number; record: ClaimsRecord; observation: Observation },
+  { wasStale, numbers }: { wasStale: boolean; numbers: readonly number[] },
 ): Steps<unknown, Reservation | undefined> {
-  const writtenAt = wasStale ? undefined : yield* register.writtenAt(key)
+  const writtenAt = wasStale ? undefined : yield* register.writtenAt(key, epoch)
   const ageMs = wasStale ? 0 : Math.abs(observation.now.wall - (writtenAt ?? 0))
   if (ageMs >= reservedMs) return undefined
   const held = record.claims.filter((claim) => isInForce(claim, observation))
@@ -165,7 +164,7 @@ export function* findReservation(
     key,
     observation,
     (each) => areInConflict(each, wanted) && couldHave(each),
-    before,
+    numbers,
   )
   return waiter && { waiter, leftMs: Math.ceil(reservedMs - ageMs) }
 }

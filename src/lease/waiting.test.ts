@@ -35,6 +35,34 @@ test('without a look at the numbers, a session that does not wait gets in betwee
   await (await waiting).release()
 })
 
+test('while the line does not move, a waiter reads the place of the first in it, and does not list the queue', async () => {
+  const register = memoryRegister() as Register
+  const queue = register.waiters as WaiterQueue
+  const calls: string[] = []
+  const noted =
+    <Args extends unknown[], Result>(name: string, call: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      calls.push(name)
+      return call(...args)
+    }
+  const waiters = { ...queue, numbers: noted('list', queue.numbers), read: noted('read', queue.read) }
+  const on = { register, resource: 'deploy' }
+  const holder = await acquireLease({ ...on, sessionId: 'holder' })
+  const claims = WorkspaceClaims.open(register, { resource: 'deploy' })
+  const waiting: Promise<boolean>[] = []
+  const registers = [register, register, { ...register, waiters }]
+  for (const [i, each] of registers.entries()) {
+    const lease = acquireLease({ ...on, register: each, sessionId: `waiter-${i}`, wait: '1m' })
+    waiting.push(lease.then((held) => held.release()))
+    await until('it waits', async () => (await waitingSessions(claims)).length === i + 1)
+  }
+  calls.length = 0
+  await until('it has looked several times', () => calls.length > 3)
+  expect(calls.slice(0, 3)).toEqual(['read', 'read', 'read'])
+  await holder.release()
+  expect(await Promise.all(waiting)).toEqual([true, true, true])
+})
+
 /** Starts programs that wait for the workspace, each when the one before it waits; they log their numbers. */
 async function startWaiters(world: LockWorld, count: number): Promise<Running[]> {
   const started: Running[] = []

@@ -59,6 +59,11 @@ export class Waiting {
     return this.#number
   }
 
+  /** Whether this party was seen to be the first in line. It stays that: later ones have higher numbers. */
+  get isFirst(): boolean {
+    return this.#number !== undefined && this.#ahead.length === 0
+  }
+
   get isOver(): boolean {
     return this.#leftMs <= 0
   }
@@ -128,11 +133,10 @@ export class Waiting {
     return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))
   }
 
-  /** Looks who is before this party. Only the one directly before it counts until that one has gone. */
+  /** Looks who is before this party. While the first of them is there, the line has not moved. */
   *#lookAhead(waiters: WaiterQueue, number: number, nowMs: number): Steps<unknown, void> {
-    const [last, ...more] = this.#ahead.toReversed()
-    if (last === undefined) return
-    if (more.length === 0 && (yield* waiters.read(this.#key, last)) !== undefined) return
+    const [first] = this.#ahead
+    if (first === undefined || (yield* waiters.read(this.#key, first)) !== undefined) return
     const ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number)
     const moved = this.#ahead.length - ahead.length
     this.#ahead = ahead

@@ -151,11 +151,12 @@ export class WorkspaceClaims {
   /** Lets waiters go first: a new claim is refused while the register keeps it for one that came earlier. */
   *#review<Answer extends AcquireAnswer | { granted: true }>(
     decision: Decision<Answer>,
-    { record, observation }: ClaimsView,
+    view: ClaimsView,
     waiting: Waiting | undefined,
     nesting: Nesting | undefined,
   ): Steps<unknown, Decision<Answer | Refused>> {
     const { answer } = decision
+    const { record, observation } = view
     if (!('tookOver' in answer) || !isNewIn(record, answer.claim, observation)) return decision
     const { claim, tookOver } = answer
     const { register, key } = this
@@ -164,10 +165,10 @@ export class WorkspaceClaims {
       const { by } = yield* removeNested(claim, nesting)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
-    if (!(yield* this.#hasWaiters(waiting?.number))) return decision
+    const numbers = yield* this.#waitersBefore(waiting)
+    if (numbers.length === 0) return decision
     const wasStale = tookOver.some((each) => areInConflict(each, claim))
-    const choice = { wasStale, before: waiting?.number }
-    const reservation = yield* findReservation(register, key, claim, { record, observation }, choice)
+    const reservation = yield* findReservation(register, key, claim, view, { wasStale, numbers })
     if (reservation === undefined) return decision
     const by = claimOf(reservation.waiter, observation)
     const refused: Refused = { granted: false, by, retryAfterMs: reservation.leftMs }
@@ -176,13 +177,15 @@ export class WorkspaceClaims {
     return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
   }
 
-  /** Whether any party has a place in the queue before this number; false if that cannot be read. */
-  *#hasWaiters(before = Number.POSITIVE_INFINITY): Steps<unknown, boolean> {
+  /** The numbers of the parties that have a place in the queue before this one; none if it cannot be read. */
+  *#waitersBefore(waiting: Waiting | undefined): Steps<unknown, number[]> {
     const { waiters } = this.register
+    if (waiters === undefined || waiting?.isFirst) return []
+    const before = waiting?.number ?? Number.POSITIVE_INFINITY
     try {
-      return waiters !== undefined && (yield* waiters.numbers(this.key)).some((number) => number < before)
+      return (yield* waiters.numbers(this.key)).filter((number) => number < before)
     } catch {
-      return false
+      return []
     }
   }
 
