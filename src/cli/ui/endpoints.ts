@@ -68,8 +68,11 @@ export function uiEndpoints({
     signal,
   })
   const routes: Record<string, (call: Call) => Promise<EndpointAnswer>> = {
-    ...mapped(reading, (read) => async (call) => ({ json: await read(callOf(call)) })),
-    ...mapped(following, (follow) => async (call) => ({ lines: await follow(callOf(call)) })),
+    ...mapped(reading, (read, isWhole) => async (call) => ({ json: await read(callOf(call)), isWhole })),
+    ...mapped(following, (follow, isWhole) => async (call) => ({
+      lines: await follow(callOf(call)),
+      isWhole,
+    })),
     ...Object.fromEntries(
       acting.map((name) => [
         `POST /api/actions/${name}`,
@@ -99,8 +102,14 @@ async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: C
   return await actions[name](parts, new Body(body), { signal })
 }
 
+/** Events say themselves what was cut. */
+const cutThemselves: ReadonlySet<string> = new Set<keyof Answers | keyof Streams>([
+  'GET /api/sessions/:id/events',
+  'GET /api/sessions/:id/follow',
+])
+
 const mapped = <Of extends (call: UiCall) => unknown>(
   routes: Readonly<Record<string, Of>>,
-  wrap: (of: Of) => (call: Call) => Promise<EndpointAnswer>,
+  wrap: (of: Of, isWhole: boolean) => (call: Call) => Promise<EndpointAnswer>,
 ): Record<string, (call: Call) => Promise<EndpointAnswer>> =>
-  Object.fromEntries(Object.entries(routes).map(([route, of]) => [route, wrap(of)]))
+  Object.fromEntries(Object.entries(routes).map(([route, of]) => [route, wrap(of, cutThemselves.has(route))]))

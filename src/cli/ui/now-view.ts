@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
 import {
   areInConflict,
@@ -66,8 +67,9 @@ export function nowView(facts: NowFacts): NowView {
 function storeName(): string {
   const server = storeOfEnvironment()
   if (server === undefined) return 'files'
-  const { host, pathname } = new URL(server)
-  return `${host}${pathname}`
+  // A socket in place of the host makes a URL that only PostgreSQL understands.
+  const { host, pathname } = ifPossible(() => new URL(server)) ?? { host: 'postgres', pathname: '' }
+  return `${host || 'postgres'}${pathname}`
 }
 
 /** What is known about one session. */

@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/escape.ts'
+import { visibleLines, visibleText } from '../../base/text/escape.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { type DriverStore, type SessionSummary } from '../../session/index.ts'
 import type { AuditLineOf, SearchHit, StreamEnd } from '../../ui/protocol.ts'
@@ -65,7 +65,7 @@ export async function exportAudit(
   return (async function* () {
     yield `${csvHeader}\n`
     for await (const { session_id, line } of lines(newEnd()))
-      yield `${formatLine.csv(session_id, line, { utc: true })}\n`
+      yield `${visibleLines(formatLine.csv(session_id, line, { utc: true }))}\n`
   })()
 }
 

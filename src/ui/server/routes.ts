@@ -11,10 +11,10 @@ export interface Call {
   signal: AbortSignal
 }
 
-/** An answer: one JSON object, a stream of them, or a file to save. */
+/** An answer: one JSON object, a stream of them, or a file to save. Long strings are cut unless `isWhole`. */
 export type EndpointAnswer =
-  | { json: unknown }
-  | { lines: AsyncIterable<unknown> }
+  | { json: unknown; isWhole?: boolean }
+  | { lines: AsyncIterable<unknown>; isWhole?: boolean }
   | { file: AsyncIterable<string>; name: string; type: string }
 
 /** Endpoints by `METHOD /path`, in which `:name` stands for one part. */

@@ -12,8 +12,9 @@ const maxStringLength = 4000
 const cutString = (_name: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > maxStringLength ? `${value.slice(0, maxStringLength)}…` : value
 
-/** JSON in one line, without long strings and without characters that a terminal obeys. */
-export const jsonOf = (value: unknown): string => visibleJson(value, cutString)
+/** JSON in one line, without characters that a terminal obeys. */
+const jsonOf = (value: unknown, isWhole = false): string =>
+  visibleJson(value, isWhole ? undefined : cutString)
 
 const errorBody = (error: StintError): ErrorBody => ({
   error: { code: error.code, message: error.message, hint: error.hint },
@@ -58,7 +59,7 @@ export function sendError(response: ServerResponse, thrown: unknown, status?: nu
 
 /** Sends the answer of an endpoint. A slow client slows the endpoint down, and fills no memory. */
 export async function sendAnswer(response: ServerResponse, answer: EndpointAnswer): Promise<void> {
-  if ('json' in answer) return sendText(response, 200, jsonOf(answer.json))
+  if ('json' in answer) return sendText(response, 200, jsonOf(answer.json, answer.isWhole))
   const isFile = 'file' in answer
   response.writeHead(200, {
     ...safeHeaders,
@@ -69,7 +70,7 @@ export async function sendAnswer(response: ServerResponse, answer: EndpointAnswe
   response.flushHeaders()
   for await (const piece of isFile ? answer.file : answer.lines) {
     if (response.destroyed) return
-    const text = isFile ? (piece as string) : `${jsonOf(piece)}\n`
+    const text = isFile ? (piece as string) : `${jsonOf(piece, answer.isWhole)}\n`
     if (!response.write(text)) await Promise.race([once(response, 'drain'), once(response, 'close')])
   }
   response.end()

@@ -95,8 +95,9 @@ export class UiServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse, isLocal: boolean): Promise<void> {
     const { method = '', headers, url = '' } = request
-    if (!URL.canParse(url, origin)) throw new StintError('ARG_ERROR', 'the address is invalid')
-    const { pathname, searchParams } = new URL(url, origin)
+    if (!url.startsWith('/') || !URL.canParse(`${origin}${url}`))
+      throw new StintError('ARG_ERROR', 'the address is invalid')
+    const { pathname, searchParams } = new URL(`${origin}${url}`)
     const kind: RequestKind =
       pathname === '/api/token' ? 'token' : pathname.startsWith('/api/') ? 'data' : 'page'
     const hasSecret = this.#access.allows(headers.authorization)
