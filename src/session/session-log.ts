@@ -8,7 +8,7 @@ import { isNumber, isString, parseObject } from '../base/text/fields.ts'
 export interface SessionLogLine {
   /** Milliseconds since the epoch. */
   at: number
-  action: 'remove' | 'restore' | 'close'
+  action: 'remove' | 'restore' | 'close' | 'unlock'
   session_id: string
   /** `filesystem` or `postgres`. */
   store: string

@@ -8,7 +8,8 @@ const defaultLines = 20
 
 export const sessionsHistoryCommand = defineBareCommand({
   name: 'history',
-  summary: 'Which sessions were removed, restored or closed by a command, when and by whom; newest last.',
+  summary:
+    'Which sessions were removed, restored, closed or unlocked by a command, when and by whom; newest last.',
   options: {
     lines: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLines})` },
     since: { type: 'duration', value: 'D', help: 'only what happened in this time' },
@@ -26,7 +27,7 @@ export const sessionsHistoryCommand = defineBareCommand({
   },
   render: ({ lines, total }, { columns }, { options }) =>
     total === 0
-      ? 'no session was removed, restored or closed by a command'
+      ? 'no session was removed, restored, closed or unlocked by a command'
       : table(lines, columnsIn(options), columns).join('\n'),
 })
 

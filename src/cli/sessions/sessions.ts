@@ -55,7 +55,7 @@ export const sessions: CommandGroup = {
       load: async () => (await import('./prune.ts')).pruneCommand,
     },
     history: {
-      summary: 'which were removed, restored or closed',
+      summary: 'which were removed, restored, closed or unlocked',
       load: async () => (await import('./history.ts')).sessionsHistoryCommand,
     },
     du: { summary: 'what fills the disk', load: async () => (await import('./du.ts')).duCommand },

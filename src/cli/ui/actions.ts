@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isCount, isString } from '../../base/text/fields.ts'
-import { checkSessionId, type Inspection } from '../../session/index.ts'
+import { checkSessionId } from '../../session/index.ts'
 import type { ActionBodies, Answers } from '../../ui/protocol.ts'
 import type { Call } from '../../ui/server/routes.ts'
 import { breakClaim } from '../lock/break.ts'
@@ -39,15 +39,15 @@ export const actions: {
       throw new StintError('ARG_ERROR', 'scope must be all or sessions')
     return await sweepScope({ dryRun: false, scope, onProgress: () => signal.throwIfAborted() })
   },
-  async unlock({ store }, body) {
-    const id = body.text('session_id')
-    checkSessionId(id)
+  async unlock({ store }, body, { signal }) {
+    const { summary } = await openSession(store, body.text('session_id'))
     const seen = { epoch: body.count('epoch'), since: body.count('since') }
-    const { unlocked } = await unlockSession(store, id, seen)
-    return { session_id: id, unlocked }
+    const context = { signal, warn: () => {} }
+    const { unlocked } = await unlockSession(store, summary, 'ui: unlock', context, seen)
+    return { session_id: summary.id, unlocked }
   },
   async close({ store }, body, { signal }) {
-    const { summary } = await namedSession({ store }, body)
+    const { summary } = await openSession(store, body.text('session_id'))
     const { closed } = await closeSessions(store, [summary], 'ui: close', { signal, warn: () => {} })
     const [found] = closed
     return {
@@ -58,14 +58,11 @@ export const actions: {
     }
   },
   async trash({ store }, body, { signal }) {
-    const { summary } = await namedSession({ store }, body)
+    const { summary } = await openSession(store, body.text('session_id'))
     const trash = await removeSessions(store, [summary], 'ui: trash', { signal, warn: () => {} })
     return { session_id: summary.id, trash }
   },
 }
-
-const namedSession = ({ store }: Pick<UiParts, 'store'>, body: Body): Promise<Inspection> =>
-  openSession(store, body.text('session_id'))
 
 /** The body of an action; each field is checked before it is used. */
 export class Body {

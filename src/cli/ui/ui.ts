@@ -28,7 +28,7 @@ export const uiCommand = defineBareCommand({
   examples: [
     ['stint ui', 'opens the page in your browser'],
     ['stint ui --no-open --read-only', 'prints the address; the page changes nothing'],
-    ['stint ui --no-open --json | head -n 1 | jq -r .data.url', 'the address, for a script'],
+    ['stint ui --no-open --json > ui.json &', 'for a script: jq -r .data.url ui.json'],
   ],
   async run(context, { options }) {
     const startedAt = systemClock.mono()
