@@ -3,6 +3,7 @@ import { auditRecordFrom, type UnsettledAct } from './audit-record.ts'
 import { checkStrings } from './create-manifest.ts'
 import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
+import { endAtExit } from './end-at-exit.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
@@ -53,6 +54,7 @@ export class LiveSession implements Session {
   readonly #state: FoldedState
   readonly #timers: NodeJS.Timeout[]
   readonly #acts: SessionActs
+  readonly #forget: () => void
   /** The values that this process has set, for all objects that have the same slot open. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
@@ -87,6 +89,12 @@ export class LiveSession implements Session {
       setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref(),
       setInterval(() => this.#quietly(() => this.#drainSpool()), spoolMs).unref(),
     ]
+    const endNow = (): void => {
+      this.#closed = true
+      held.endNow?.(() => this.turns)
+    }
+    const ending = { id: this.id, endNow: held.endNow && endNow, close: () => this.close() }
+    this.#forget = endAtExit(ending)
   }
 
   get id(): string {
@@ -242,8 +250,10 @@ export class LiveSession implements Session {
       await giveBack(this.#held).catch((error: unknown) => {
         // The caller may try again, when the disk has room for example.
         this.#closing = undefined
+        if (errorCode(error) === 'FENCED') this.#forget()
         throw error
       })
+      this.#forget()
       // What visitors left at the last moment is durable: if it cannot be taken in now, the next holder does.
       await this.#quietly(() => this.#context.onReleased())
     }

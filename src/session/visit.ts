@@ -5,6 +5,7 @@ import { durationMs } from '../base/text/duration.ts'
 import { auditRecordFrom } from './audit-record.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
+import { endAtExit } from './end-at-exit.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver, StoredReceipt } from './driver.ts'
 import { inspectionOf } from './inspection.ts'
 import { drainSpool, giveBack, takeSnapshot } from './live-session.ts'
@@ -29,6 +30,7 @@ export async function visitSession<T>(
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
+  const forget = held === undefined ? undefined : endAtExit(visitEnding(id, held))
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
   const onWritten = (): void => void (isWritten = true)
@@ -53,14 +55,22 @@ export async function visitSession<T>(
     // What was acknowledged is on disk, whatever happens now: a failure here must not suggest a second try.
     try {
       if (held !== undefined) await giveBack(held)
+      forget?.()
       await drainLeftovers(driver, id, secrets)
     } catch (error) {
       // A session that another process has taken over needs no giving back.
-      if (errorCode(error) !== 'FENCED')
-        onWarning(`the visit of session ${id} did not end cleanly: ${errorMessage(error)}`)
+      if (errorCode(error) === 'FENCED') forget?.()
+      else onWarning(`the visit of session ${id} did not end cleanly: ${errorMessage(error)}`)
     }
   }
 }
+
+/** How a visit ends if the process ends meanwhile: what it has written stays. */
+const visitEnding = (id: string, held: HeldSession): Parameters<typeof endAtExit>[0] => ({
+  id,
+  endNow: held.endNow && (() => held.endNow?.()),
+  close: () => giveBack(held),
+})
 
 /**
  * Drains entries that a visitor left while the holder was releasing the session. The visitor and the holder

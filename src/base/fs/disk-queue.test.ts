@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { CrashDisk, errno } from '../../../test/support/crash-disk.ts'
 import { commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
-import { DiskQueue } from './disk-queue.ts'
-import type { DiskSteps } from './disk-steps.ts'
+import { systemClock } from '../process/clock.ts'
+import { DiskQueue, type OffLoop } from './disk-queue.ts'
+import { type DiskSteps, type SlowCall, writeSteps } from './disk-steps.ts'
 
 const queueFor = (way: (typeof commitWays)[number]): DiskQueue => {
   const disk = new CrashDisk()
@@ -65,4 +66,64 @@ test('callers that were answered can act before the next operation begins', asyn
   const first = queue.run(operation('a', said)).then(() => said.push('answered'))
   await Promise.all([first, queue.run(operation('b', said))])
   expect(said).toEqual(['a begins', 'a ends', 'answered', 'b begins', 'b ends'])
+})
+
+/** A stand-in for the thread pool whose calls take effect when the test says so. */
+function stuckPool(): { offLoop: OffLoop; steps: SlowCall[]; answers: (() => void)[] } {
+  const [steps, answers]: [SlowCall[], (() => void)[]] = [[], []]
+  const offLoop: OffLoop = {
+    isNeeded: true,
+    note: () => {},
+    call(step, done) {
+      steps.push(step)
+      answers.push(() => done(undefined))
+    },
+  }
+  return { offLoop, steps, answers }
+}
+
+test('at the end of the process all operations are done at once; a late answer of the pool does nothing', () => {
+  const disk = new CrashDisk()
+  const keptOpen: number[] = []
+  const { offLoop, steps, answers } = stuckPool()
+  const queue = new DiskQueue(
+    Object.assign(disk, { keepOpen: (file: number) => keptOpen.push(file) }),
+    offLoop,
+  )
+  const said: string[] = []
+  function* writing(): DiskSteps {
+    const file = disk.create('/file')
+    yield* writeSteps(file, Buffer.from('written once'), 0)
+    yield { call: 'sync', file }
+    said.push('written')
+  }
+  queue.start(writing())
+  for (const name of ['a', 'b']) queue.start(operation(name, said))
+  expect([steps.length, said]).toEqual([1, []])
+  queue.endNow(operation('last', said))
+  const expected = ['written', ...['a', 'b', 'last'].flatMap((name) => [`${name} begins`, `${name} ends`])]
+  expect(said).toEqual(expected)
+  expect(keptOpen).toEqual([steps[0]?.call === 'write' ? steps[0].file : undefined])
+  for (const answer of answers) answer()
+  queue.endNow(operation('again', []))
+  expect([said, steps.length]).toEqual([expected, 1])
+})
+
+test('an operation that was to go on in a later turn is done at the end of the process, and only once', async () => {
+  const disk = new CrashDisk()
+  const { offLoop } = stuckPool()
+  const queue = new DiskQueue(disk, { ...offLoop, isNeeded: false })
+  const said: string[] = []
+  function* long(): DiskSteps {
+    for (const end = systemClock.mono() + 20; systemClock.mono() < end;);
+    yield
+    said.push('long ends')
+  }
+  queue.start(long())
+  queue.start(operation('a', said))
+  queue.endNow(operation('last', said))
+  const expected = ['long ends', ...['a', 'last'].flatMap((name) => [`${name} begins`, `${name} ends`])]
+  expect(said).toEqual(expected)
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  expect(said).toEqual(expected)
 })

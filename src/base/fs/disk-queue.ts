@@ -1,7 +1,7 @@
 import { systemClock } from '../process/clock.ts'
 import { isTurnLong } from '../process/event-loop.ts'
 import type { Disk } from './disk.ts'
-import { type DiskSteps, makeCall, type SlowCall } from './disk-steps.ts'
+import { type DiskSteps, makeCall, runNow, type SlowCall } from './disk-steps.ts'
 
 /** Where slow calls run while the disk is slow: in the thread pool, or in a test's stand-in for it. */
 export interface OffLoop {
@@ -29,6 +29,9 @@ export class DiskQueue {
   readonly #offLoop: OffLoop | undefined
   readonly #waiting: Operation[] = []
   #isBusy = false
+  #isEnding = false
+  /** Resumes the operation that waits for a call in the thread pool, or for its turn, at once. */
+  #resumeNow: (() => void) | undefined
 
   constructor(disk: Disk, offLoop?: OffLoop) {
     this.#disk = disk
@@ -47,6 +50,36 @@ export class DiskQueue {
     const operation = { steps, settle }
     if (this.#isBusy) this.#waiting.push(operation)
     else this.#begin(operation)
+  }
+
+  /** Is the process ending? Memory that was passed to a call in the thread pool may still be read. */
+  get isEnding(): boolean {
+    return this.#isEnding
+  }
+
+  /**
+   * Runs all operations and then this one to their ends, on the event loop, because the process ends. A call
+   * in the thread pool is made a second time, with the same effect. Its file stays open: the thread may still
+   * use the number, and must not find another file there.
+   */
+  endNow(steps: DiskSteps<unknown>): void {
+    this.#isEnding = true
+    const resume = this.#resumeNow
+    this.#resumeNow = undefined
+    resume?.()
+    runNow(this.#disk, steps)
+  }
+
+  /** `resume` goes on in a later turn of the event loop, unless the end of the process comes first. */
+  #later(resume: () => void): () => void {
+    this.#resumeNow = resume
+    return () => this.#wake(resume)
+  }
+
+  #wake(resume: () => void): void {
+    if (this.#isEnding) return
+    this.#resumeNow = undefined
+    resume()
   }
 
   #begin(operation: Operation): void {
@@ -73,16 +106,22 @@ export class DiskQueue {
         return
       }
       const step = at.value
-      if (step !== undefined && offLoop?.isNeeded) {
+      if (step !== undefined && offLoop?.isNeeded && !this.#isEnding) {
+        this.#resumeNow = () => {
+          if (step.call !== 'syncDirectory') this.#disk.keepOpen?.(step.file)
+          this.#advance(operation, this.#onLoop(steps, step))
+        }
         offLoop.call(step, (error, result) =>
-          this.#advance(operation, () => (error == null ? steps.next(result) : steps.throw(error))),
+          this.#wake(() =>
+            this.#advance(operation, () => (error == null ? steps.next(result) : steps.throw(error))),
+          ),
         )
         return
       }
       next = step === undefined ? () => steps.next() : this.#onLoop(steps, step)
-      if (offLoop !== undefined && isTurnLong()) {
-        const later = next
-        setImmediate(() => this.#advance(operation, later))
+      if (offLoop !== undefined && !this.#isEnding && isTurnLong()) {
+        const resume = next
+        setImmediate(this.#later(() => this.#advance(operation, resume)))
         return
       }
     }
@@ -108,8 +147,9 @@ export class DiskQueue {
   #end(settle: () => void): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#isBusy = false
-    else setImmediate(() => this.#begin(next))
+    else if (!this.#isEnding) setImmediate(this.#later(() => this.#begin(next)))
     settle()
+    if (next !== undefined && this.#isEnding) this.#begin(next)
   }
 }
 

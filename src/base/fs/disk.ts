@@ -41,6 +41,8 @@ export interface Disk {
   /** On return, everything written to the file is durable. */
   sync(file: number): void
   close(file: number): void
+  /** Optional: `close` does nothing with this file from now on. */
+  keepOpen?(file: number): void
   rename(from: string, to: string): void
   /** Gives a file a second name; fails with EEXIST if the name is taken. */
   link(from: string, to: string): void
@@ -52,6 +54,8 @@ export interface Disk {
   syncDirectory(directory: string): void
 }
 
+const keptOpen = new Set<number>()
+
 /** The disk of this machine. */
 export const nodeDisk: Disk = {
   create: (path) => openPrivateFile(path, 'wx'),
@@ -62,7 +66,10 @@ export const nodeDisk: Disk = {
   size: (file) => fstatSync(file).size,
   truncate: ftruncateSync,
   sync: fdatasyncSync,
-  close: closeFile,
+  close: (file) => {
+    if (!keptOpen.has(file)) closeFile(file)
+  },
+  keepOpen: (file) => void keptOpen.add(file),
   rename: renameSync,
   link: linkSync,
   unlink: unlinkSync,

@@ -181,6 +181,8 @@ test('a process that waits only for an append with durable: false does not end b
   const { stdout } = await promisify(execFile)(process.execPath, args)
   expect(stdout).toBe('acknowledged 1\n')
   expect(await sessions.data('mine')).toEqual(['lazy'])
+  // Nor before the session is closed.
+  expect((await sessions.store.inspect('mine')).summary.state).toBe('closed')
 })
 
 test('no append is lost or repeated when connections break in the middle of a batch', async () => {

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { type CommitWay, commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
-import { World } from '../../../test/support/world.ts'
+import { until, World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
-import { DiskQueue } from '../../base/fs/disk-queue.ts'
-import { runNow } from '../../base/fs/disk-steps.ts'
+import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
+import { makeCall, runNow } from '../../base/fs/disk-steps.ts'
 import type { RecordOptions } from '../driver.ts'
 import { sessionFenced } from '../session-errors.ts'
 import type { Receipt } from '../store.ts'
@@ -56,13 +56,14 @@ interface Opening {
   continues?: boolean
   segmentBytes?: number
   assertOwned?: () => void
+  queue?: DiskQueue
 }
 
 function open(opening: Opening = {}): JournalWriter {
   const { disk = nodeDisk, epoch = 1, from = logStart('journal'), continues = false } = opening
   const { segmentBytes = defaultSegmentSizes.segmentBytes, assertOwned = () => {} } = opening
   const writer = new JournalWriter({
-    queue: new DiskQueue(disk, offLoopOf(way, disk)),
+    queue: opening.queue ?? new DiskQueue(disk, offLoopOf(way, disk)),
     files: { disk, directory, log: 'journal', codec: journalCodec },
     start: { from, continues },
     epoch,
@@ -333,4 +334,25 @@ test('a record on disk is acknowledged even if its applied callback throws', asy
   const appended = writer.write('m', 1, { applied: () => fail('a bug') })
   expect(() => writer.commit()).toThrow('a bug')
   expect(await appended).toMatchObject({ seq: 1 })
+})
+
+test('a write that the end of the process overtakes in the thread pool changes nothing when it comes', async () => {
+  const late: (() => void)[] = []
+  const offLoop: OffLoop = {
+    isNeeded: true,
+    note: () => {},
+    call: (step) => void late.push(() => makeCall(nodeDisk, step)),
+  }
+  const queue = new DiskQueue(nodeDisk, offLoop)
+  const writer = open({ queue })
+  const first = writer.write('first', 'x'.repeat(2000))
+  await until('the first group is in the pool', () => late.length === 1)
+  const second = writer.write('second', 'y'.repeat(1000))
+  queue.endNow(writer.flush())
+  const path = join(directory, 'journal.log')
+  const written = readFileSync(path, 'utf8')
+  for (const call of late) call()
+  expect(readFileSync(path, 'utf8')).toBe(written)
+  expect(written.match(/"type":"(first|second)"/g)).toHaveLength(2)
+  expect(await Promise.all([first, second])).toEqual([{ seq: 1 }, { seq: 2 }])
 })

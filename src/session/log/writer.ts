@@ -87,7 +87,7 @@ const maxGroupBytes = 1 << 20
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
-  readonly #lines = new LineBuffer()
+  #lines = new LineBuffer()
   readonly #lazy = new LazyCommit(() => this.commit())
   #gathering: Group[] = []
   #isScheduled = false
@@ -304,6 +304,8 @@ export class LogWriter {
   #encode(records: readonly GatheredRecord[], firstSeq: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
+    // A thread may still read the lines of the last group, when the process ends.
+    if (this.#options.queue.isEnding) this.#lines = new LineBuffer()
     const lines = this.#lines
     lines.clear()
     let { sum } = this.#position

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { filesystemStore } from '../../src/session/files/driver.ts'
+import { allOf } from './all-of.ts'
+import { buildSlowSync } from './build-c.ts'
+import { projectRoot, World } from './world.ts'
+
+/**
+ * Runs a program that ends without closing its session, `afterMs` after the work in whose middle it ends, where
+ * a sync takes `syncMs`. The session must be closed then, and have everything that was acknowledged.
+ */
+export async function endSession(how: string, syncMs = 0, afterMs = 0): Promise<void> {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const env = syncMs === 0 ? {} : { LD_PRELOAD: buildSlowSync(world.tmp), SLOW_SYNC_MS: `${syncMs}` }
+  const program = join(projectRoot, 'test/fixtures/session-end.mjs')
+  const { stdout, code } = await world.start(process.execPath, [program, home, how, `${afterMs}`], { env })
+    .finished
+  expect([0, 1, 3]).toContain(code)
+  const acknowledged = Number(stdout)
+  const store = filesystemStore({ home })
+  const { summary, manifest, ...inspection } = await store.inspect('ended')
+  expect(summary.state).toBe('closed')
+  expect(manifest.revisions.filter(({ kind }) => kind === 'close')).toHaveLength(1)
+  const events = await allOf(inspection.events({ all: true }))
+  expect(events.length).toBeGreaterThanOrEqual(acknowledged)
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))
+  expect(await inspection.health()).toMatchObject({ ok: true, journal: { state: 'whole', findings: [] } })
+  await using again = await store.resume('ended')
+  expect(again.report).toMatchObject({ cut: [], ignored: [], tookOverFrom: undefined })
+  expect(again.slot('count', { version: '1', initial: 0 }).value).toBe(5)
+  expect((await again.append({ type: 'next' })).seq).toBe(events.length + 1)
+}
