@@ -6,7 +6,7 @@ import { buildSlowSync } from './build-c.ts'
 import { projectRoot, World } from './world.ts'
 
 /**
- * Runs a program that ends without closing its session, `afterMs` after the work in whose middle it ends, where
+ * Runs a program that ends without closing its session, `afterMs` after the beginning of its last work, where
  * a sync takes `syncMs`. The session must be closed then, and have everything that was acknowledged.
  */
 export async function endSession(how: string, syncMs = 0, afterMs = 0): Promise<void> {
