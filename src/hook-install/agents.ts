@@ -8,7 +8,9 @@ import { hosts } from '../hook/hosts.ts'
 import { findOnPath } from './own-program.ts'
 import { type AgentFiles, hostSettings } from './host-settings.ts'
 
-export const allAgents = Object.keys(hosts).filter((name): name is AgentName => name !== 'git')
+export const allAgents = Object.keys(hosts).filter(
+  (name): name is AgentName => name !== 'git' && name !== 'vscode',
+)
 
 /** Where hooks are installed: for one user everywhere, for everyone in a project, or for one user in it. */
 export type InstallPlace = 'user' | 'project' | 'local'

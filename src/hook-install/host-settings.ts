@@ -182,12 +182,28 @@ const gemini: HostSettings = {
   },
 }
 
+const qwen: HostSettings = {
+  directory: '.qwen',
+  variable: 'QWEN_HOME',
+  user: 'settings.json',
+  shape: groups,
+  fixed: ({ kind }) => ({ type: 'command', name: `stint-${kind}` }),
+  timeout: seconds,
+  trialEvent: (cwd, session) => ({
+    ...claude.trialEvent(cwd, session),
+    timestamp: new Date().toISOString(),
+    tool_name: 'run_shell_command',
+  }),
+  isRefusal: claude.isRefusal,
+}
+
 export const hostSettings: Readonly<Record<SettingsAgentName, HostSettings>> = {
   claude,
   codex,
   cursor,
   copilot,
   gemini,
+  qwen,
 }
 
 export const isSettingsAgent = (host: string): host is SettingsAgentName => Object.hasOwn(hostSettings, host)

@@ -3,7 +3,7 @@ import type { HookChoices } from '../hook/options.ts'
 import { explained } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
-import type { HostName } from '../hook/host.ts'
+import type { TargetName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
@@ -20,7 +20,7 @@ import type { HookTarget } from './target.ts'
 
 /** The hooks of stint in one target. */
 export interface Installation {
-  agent: HostName
+  agent: TargetName
   place: InstallPlace
   path: string
   /**

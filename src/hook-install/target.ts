@@ -1,8 +1,7 @@
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { realParentPath } from '../base/fs/paths.ts'
-import type { HostName, SettingsAgentName } from '../hook/host.ts'
-import { hosts } from '../hook/hosts.ts'
+import type { SettingsAgentName, TargetName } from '../hook/host.ts'
 import { allAgents, allPlaces, hasAgent, type InstallPlace, requiredPath } from './agents.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
 import { shimPath } from './git/shim.ts'
@@ -44,7 +43,7 @@ export const shimTarget = (): ShimTarget => ({ kind: 'shim', agent: 'git', place
 
 /** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
-  agents: readonly HostName[],
+  agents: readonly TargetName[],
   place: InstallPlace | undefined,
   workspace: string,
 ): HookTarget[] {
@@ -53,15 +52,15 @@ export function targetsToInstall(
   const found = allAgents.filter(hasAgent).flatMap((agent) => findTarget(agent, place ?? 'user', workspace))
   if (found.length > 0) return found
   throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
-    hint: `Name one: ${Object.keys(hosts).join(', ')}.`,
+    hint: `Name one: ${[...allAgents, 'git'].join(', ')}.`,
   })
 }
 
-const defaultPlace = (agent: HostName): InstallPlace => (agent === 'git' ? 'project' : 'user')
+const defaultPlace = (agent: TargetName): InstallPlace => (agent === 'git' ? 'project' : 'user')
 
 /** Every possible target of the named agents, or of all, in one place or in each; each file once. */
 export function targetsToInspect(
-  agents: readonly HostName[],
+  agents: readonly TargetName[],
   place: InstallPlace | undefined,
   workspace: string,
 ): HookTarget[] {
@@ -88,7 +87,7 @@ function eachFileOnce(targets: readonly HookTarget[]): HookTarget[] {
 }
 
 /** The target, if this agent or repository has such a place. */
-function findTarget(agent: HostName, place: InstallPlace, workspace: string): HookTarget[] {
+function findTarget(agent: TargetName, place: InstallPlace, workspace: string): HookTarget[] {
   try {
     return [targetOf(agent, place, workspace)]
   } catch (error) {
@@ -97,7 +96,7 @@ function findTarget(agent: HostName, place: InstallPlace, workspace: string): Ho
   }
 }
 
-function targetOf(agent: HostName, place: InstallPlace, workspace: string): HookTarget {
+function targetOf(agent: TargetName, place: InstallPlace, workspace: string): HookTarget {
   if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
   const path = requiredPath(agent, place, workspace)
   return agent === 'opencode'

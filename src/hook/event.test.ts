@@ -137,3 +137,14 @@ test.each([
 ])('%s, which a user has added to the matcher, counts as %s', (tool, use) => {
   expect(useOf(tool, Object.values(hosts))).toBe(use)
 })
+
+test('VS Code is recognized by its tools if it has no transcript; Gemini CLI and Copilot are not taken for it', () => {
+  const { transcript_path: _, ...bare } = hookEvent('vscode', 'pre', { cwd: '/w', session: 's' })
+  const senderOf = (json: Record<string, unknown>, env = {}) =>
+    detectHost(json, { configured: 'claude', env })
+  expect(senderOf(bare)).toBe('vscode')
+  expect(senderOf({ ...bare, tool_name: 'bash' })).toBe('copilot')
+  const start = hookEvent('vscode', 'start', { cwd: '/w', session: 's' })
+  expect(senderOf(start)).toBe('vscode')
+  expect(senderOf(start, { GEMINI_SESSION_ID: 's' })).toBe('gemini')
+})

@@ -1,10 +1,24 @@
 import type { SessionVariable } from '../lease/index.ts'
 
 /** A program that starts `stint-hook` or loads its plugin: an agent, or git. */
-export type HostName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
+export type HostName =
+  | 'claude'
+  | 'codex'
+  | 'cursor'
+  | 'vscode'
+  | 'copilot'
+  | 'gemini'
+  | 'qwen'
+  | 'opencode'
+  | 'git'
 
-/** A host that changes files. git is not one: its hooks are installed only on request. */
-export type AgentName = Exclude<HostName, 'git'>
+/**
+ * An agent with hooks of its own. git's are installed only on request, and VS Code runs those of Claude Code.
+ */
+export type AgentName = Exclude<HostName, 'git' | 'vscode'>
+
+/** A host that hooks can be installed for. */
+export type TargetName = AgentName | 'git'
 
 /** An agent that keeps its hooks in a JSON file; OpenCode has a plugin instead. */
 export type SettingsAgentName = Exclude<AgentName, 'opencode'>

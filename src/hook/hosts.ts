@@ -6,14 +6,18 @@ import { cursor } from './hosts/cursor.ts'
 import { gemini } from './hosts/gemini.ts'
 import { git } from './hosts/git.ts'
 import { opencode } from './hosts/opencode.ts'
+import { qwen } from './hosts/qwen.ts'
+import { vscode } from './hosts/vscode.ts'
 
 /** Every host, in the order of all lists; git, which is not an agent, comes last. */
 export const hosts: Readonly<Record<HostName, Host>> = {
   claude,
   codex,
   cursor,
+  vscode,
   copilot,
   gemini,
+  qwen,
   opencode,
   git,
 }

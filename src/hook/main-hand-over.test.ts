@@ -16,7 +16,7 @@ async function comeBack(world: HookWorld, host: SettingsAgentName, choices: Hook
   return ended.stdout
 }
 
-test.each(['claude', 'codex'] as const)(
+test.each(['claude', 'codex', 'qwen'] as const)(
   '%s: the model is told once which session held the workspace since its own did, and for what',
   async (host) => {
     await using world = new HookWorld()
@@ -24,7 +24,7 @@ test.each(['claude', 'codex'] as const)(
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         additionalContext: expect.stringMatching(
-          /^stint: since your session was last here, session second \((?:Claude Code|Codex)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago, doing ".*"\. Files that you know may have changed: .*$/,
+          /^stint: since your session was last here, session second \((?:Claude Code|Codex|Qwen Code)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago, doing ".*"\. Files that you know may have changed: .*$/,
         ) as string,
       },
     })
@@ -32,7 +32,7 @@ test.each(['claude', 'codex'] as const)(
   },
 )
 
-test.each(commandHosts.filter((host) => !['claude', 'codex'].includes(host)))(
+test.each(commandHosts.filter((host) => !['claude', 'codex', 'qwen'].includes(host)))(
   '%s, which takes no context before a call, gets none',
   async (host) => {
     await using world = new HookWorld()

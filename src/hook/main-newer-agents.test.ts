@@ -30,6 +30,8 @@ test.each([
   ['claude', 'systemPrompt'],
   ['claude', 'subagentStop'],
   ['codex', 'subagentPrompt'],
+  ['qwen', 'resultPrompt'],
+  ['qwen', 'backgroundStop'],
 ] as const)('%s: %s does not end the calls of the main thread', async (host, name) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
@@ -126,3 +128,29 @@ test('copilot: an error that ends the turn releases the workspace; one that it r
   await fail('fatalError')
   expect(world.claims).toEqual([])
 })
+
+/** Sends an event of VS Code, which runs the hooks in Claude Code's settings. */
+const fromVsCode = (world: HookWorld, name: string, session: string) => {
+  const input = JSON.stringify(hookEvent('vscode', name, { cwd: world.workspace, session }))
+  return world.hook('claude', 'pre', { input })
+}
+
+test.each(['pre', 'edit', 'early'])(
+  'VS Code: %s is refused while another session holds the workspace, and claims it until the end of the turn',
+  async (name) => {
+    await using world = new HookWorld()
+    await world.hook('codex', 'pre', { session: 'other' })
+    expect(await fromVsCode(world, name, 'first')).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining('lock held by other'),
+    })
+    expect((await fromVsCode(world, 'read', 'first')).allowed).toBe(true)
+    await world.hook('codex', 'stop', { session: 'other' })
+    expect((await fromVsCode(world, name, 'first')).allowed).toBe(true)
+    expect(world.claims).toMatchObject([
+      { session_id: 'first', purpose: expect.stringMatching(/^VS Code: /) },
+    ])
+    for (const next of ['post', 'stop']) await fromVsCode(world, next, 'first')
+    expect(world.claims).toEqual([])
+  },
+)

@@ -80,8 +80,8 @@ test.each(commandHosts)('%s: events of another session do not change the claim',
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
   for (const moment of ['post', 'failure', 'prompt', 'stop', 'start', 'end'] as const) {
-    // Codex has many sessions in one process, so each is told which one it is.
-    const isTold = host === 'codex' && moment === 'start'
+    // Codex and Qwen Code have many sessions in one process, so each is told which one it is.
+    const isTold = ['codex', 'qwen'].includes(host) && moment === 'start'
     expect(await world.hook(host, moment, { session: 'second' })).toMatchObject({
       allowed: true,
       ended: { code: 0, stdout: isTold ? expect.stringContaining('session as second:') : '' },

@@ -41,6 +41,7 @@ export const sessionVariables = [
   'CODEX_THREAD_ID',
   'COPILOT_AGENT_SESSION_ID',
   'GEMINI_SESSION_ID',
+  'QWEN_CODE_SESSION_ID',
 ] as const
 
 export type SessionVariable = (typeof sessionVariables)[number]

@@ -39,7 +39,11 @@ export interface Filled {
 }
 
 /** An event as the host sends it, by its name in the fixture, which also names its source. */
-export function hookEvent(host: SettingsAgentName, moment: string, filled: Filled): Record<string, unknown> {
+export function hookEvent(
+  host: SettingsAgentName | 'vscode',
+  moment: string,
+  filled: Filled,
+): Record<string, unknown> {
   const path = join(projectRoot, 'test/fixtures/hook-events', `${host}.json`)
   const fixture = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
   const { session = 'session-a', cwd, call = 'call-1', file = 'src/a.ts' } = filled
@@ -105,6 +109,12 @@ export function outcome(host: SettingsAgentName, ended: Ended, failClosed = fals
       // Codex allows the call if stderr is empty, or the output is unknown.
       if (code === 2) return stderr.trim() === '' ? allowed : denied(stderr)
       return allowed
+    }
+    case 'qwen': {
+      // Qwen Code refuses by exit code 2 with a reason on stderr, else by the decision in JSON on stdout.
+      if (code === 2) return stderr.trim() === '' ? allowed : denied(stderr)
+      const said = json?.hookSpecificOutput as Record<string, unknown> | undefined
+      return said?.permissionDecision === 'deny' ? denied(String(said.permissionDecisionReason)) : allowed
     }
     case 'cursor': {
       if (code === 2) return denied(stderr)

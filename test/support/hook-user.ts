@@ -19,6 +19,7 @@ export const userFiles = {
   cursor: '.cursor/hooks.json',
   copilot: '.copilot/hooks/stint.json',
   gemini: '.gemini/settings.json',
+  qwen: '.qwen/settings.json',
 } as const satisfies Record<SettingsAgentName, string>
 
 export const hookAgents = Object.keys(userFiles) as SettingsAgentName[]

@@ -423,6 +423,16 @@ test('--local means personal settings in the project, which only Claude Code has
   expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
 })
 
+test("vscode is another name for Claude Code's settings, which VS Code reads", async () => {
+  await using world = new HookUser()
+  const { data } = (await world.hook(['install', 'vscode', 'claude'])).envelope()
+  expect(data).toMatchObject({
+    hooks: [{ agent: 'claude', path: world.file('claude') }],
+    next: expect.arrayContaining([expect.stringContaining('VS Code runs the hooks')]),
+  })
+  expect(await world.change('uninstall', 'vscode')).toMatchObject([{ agent: 'claude' }])
+})
+
 test('a misspelt agent gets a suggestion, an unknown one the list of agents', async () => {
   await using world = new HookUser()
   const suggestion = async (name: string) =>

@@ -118,7 +118,10 @@ export const installCommand = defineBareCommand({
     if (!dryRun)
       for (const { problem, fix } of targets.flatMap((target) => doublesOf(target, workspace)))
         warnEach(`${problem}; ${fix}`)
-    return { ...data, next: dryRun ? [] : nextSteps(targets) }
+    return {
+      ...data,
+      next: dryRun ? [] : [...(positionals.includes('vscode') ? [forVsCode] : []), ...nextSteps(targets)],
+    }
   },
   render: (data) =>
     'snippet' in data ? data.snippet : [renderChanges(data.hooks, data.dry_run), ...data.next].join('\n'),
@@ -146,6 +149,8 @@ function readWait(waitMs: number | undefined): number | undefined {
     throw new StintError('ARG_ERROR', '--wait must be at most 10m')
   return waitMs
 }
+
+const forVsCode = "VS Code runs the hooks in Claude Code's settings (`chat.hookFilesLocations`)."
 
 /** The steps that are left to the user after an installation. */
 function nextSteps(targets: readonly HookTarget[]): string[] {

@@ -1,6 +1,6 @@
 import { findClosest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
-import type { HostName } from '../../hook/host.ts'
+import type { TargetName } from '../../hook/host.ts'
 import { hosts, isHostName } from '../../hook/hosts.ts'
 import { allPlaces, type InstallPlace } from '../../hook-install/agents.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -21,7 +21,7 @@ export const shimOption = {
 
 /** True if the shim of git is asked for, which has no other place and goes with no other agent. */
 export function readShim(
-  agents: readonly HostName[],
+  agents: readonly TargetName[],
   options: Record<InstallPlace, boolean> & { shim: boolean },
 ): boolean {
   const isForGit = agents.length === 1 && agents[0] === 'git' && readPlace(options) === undefined
@@ -41,7 +41,7 @@ export function readPlace(options: Record<InstallPlace, boolean>): InstallPlace 
   return places[0]
 }
 
-export function readAgents(words: readonly string[]): HostName[] {
+export function readAgents(words: readonly string[]): TargetName[] {
   const unknown = words.find((word) => !isHostName(word))
   if (unknown !== undefined) {
     const names = Object.keys(hosts)
@@ -50,5 +50,6 @@ export function readAgents(words: readonly string[]): HostName[] {
       hint: near === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${near}?`,
     })
   }
-  return [...new Set(words.filter(isHostName))]
+  // VS Code runs the hooks in Claude Code's settings, and has none of its own.
+  return [...new Set(words.filter(isHostName).map((name) => (name === 'vscode' ? 'claude' : name)))]
 }

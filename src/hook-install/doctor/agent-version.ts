@@ -12,6 +12,7 @@ export const checkedVersions: Readonly<Partial<Record<HostName, string>>> = {
   codex: '0.166.0',
   copilot: '1.0.102',
   gemini: '0.61.0',
+  qwen: '0.24.4',
   opencode: '1.18.34',
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HostName, SettingsAgentName } from '../../hook/host.ts'
+import type { TargetName, SettingsAgentName } from '../../hook/host.ts'
 import { guardEvents, guardIn } from '../git/guard-text.ts'
 import { findOnPath } from '../own-program.ts'
 import { type HookExit, type HostSettings, hostSettings } from '../host-settings.ts'
@@ -26,7 +26,7 @@ interface HookRunner {
 /** The session whose calls are tried. */
 export const trialSession = 'ses-trial'
 
-export const hookRunner = (host: HostName): HookRunner => runners[host]
+export const hookRunner = (host: TargetName): HookRunner => runners[host]
 
 const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => ({
   run: ({ commands, cwd, env }) =>
@@ -120,7 +120,7 @@ function run(
   return { code: status, stdout: stdout ?? '', stderr: stderr ?? '' }
 }
 
-const runners: Readonly<Record<HostName, HookRunner>> = {
+const runners: Readonly<Record<TargetName, HookRunner>> = {
   ...(Object.fromEntries(
     Object.entries(hostSettings).map(([agent, settings]) => [agent, settingsRunner(settings)]),
   ) as Record<SettingsAgentName, HookRunner>),

@@ -66,6 +66,10 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
       ]
     }),
   copilot: ({ path }) => allDisabled(path),
+  qwen: (_, workspace) =>
+    (['user', 'project'] as const).flatMap((place) =>
+      allDisabled(settingsPath('qwen', place, workspace) ?? ''),
+    ),
 }
 
 const untrusted: Switch = {
