@@ -1,0 +1,309 @@
+import { expect, test } from 'vitest'
+import { LockWorld } from '../../../test/support/lock-world.ts'
+import { dataOf, SessionWorld } from '../../../test/support/session-world.ts'
+import { UiClient } from '../../../test/support/ui-client.ts'
+import { killIfThere, until } from '../../../test/support/world.ts'
+
+/** A claim of a session that has no process. */
+const acquire = (world: LockWorld, session: string, ...more: string[]) =>
+  world.lock(['acquire', '--session', session, '--purpose', `the work of ${session}`, ...more])
+
+test('the first page has what stint status has, and a tile for each session', async () => {
+  await using world = new LockWorld()
+  await acquire(world, 'holder')
+  const waiter = world.startStint(['lock', 'acquire', '--session', 'second', '--wait', '60s'], {
+    cwd: world.workspace,
+  })
+  const ui = await UiClient.start(world)
+  const view = await ui.firstLine('/api/now/stream', ({ totals }) => totals.waiting === 1)
+  const status = dataOf(await world.stint(['status', '--json'], { cwd: world.workspace }))
+  expect(view.workspaces).toHaveLength(status.workspaces.length)
+  const [claim] = status.workspaces[0].claims
+  const changing = { age_ms: expect.any(Number), expires_in_ms: expect.any(Number) }
+  expect(view.workspaces[0].claims[0]).toEqual({ ...claim, ...changing })
+  expect(
+    view.tiles.map(({ session_id, state }: { session_id: string; state: string }) => [session_id, state]),
+  ).toEqual([
+    ['second', 'waiting'],
+    ['holder', 'idle'],
+  ])
+  expect(view.tiles[0].waits_for).toMatchObject({
+    key: world.key,
+    name: world.workspace,
+    held_by: ['holder'],
+  })
+  expect(view.tiles[1]).toMatchObject({
+    purpose: 'the work of holder',
+    holds: [{ key: world.key, paths: ['**'] }],
+  })
+  killIfThere(waiter.pid)
+})
+
+test('a workspace has its claims, lanes, activities and notes', async () => {
+  await using world = new LockWorld()
+  await acquire(world, 'first')
+  await acquire(world, 'second')
+  await world.lock(['release', '--session', 'first'])
+  await world.stint(['note', 'add', 'half done'], { cwd: world.workspace })
+  const ui = await UiClient.start(world)
+  const { workspaces } = await ui.read('/api/workspaces')
+  // The name of a free workspace is known from its history.
+  expect(workspaces).toMatchObject([
+    { key: world.key, name: world.workspace, claims: 0, notes: 1, kind: 'workspace' },
+  ])
+  const view = await ui.read(`/api/workspace?key=${world.key}`)
+  expect(view.name).toBe(world.workspace)
+  const history = dataOf(await world.lock(['history']))
+  expect(view.activities).toEqual(history.activities)
+  expect(view.lanes.map(({ session_id }: { session_id: string }) => session_id).slice(0, 2)).toEqual([
+    'first',
+    'second',
+  ])
+  expect(view.lanes[0]).toMatchObject({
+    purpose: 'the work of first',
+    spans: [{ kind: 'held', end: 'release' }],
+  })
+  expect(view.lanes[1].marks).toMatchObject([{ kind: 'refusal', by: 'first' }])
+  expect(view.notes).toMatchObject([{ text: 'half done', shown_at: null }])
+  expect(
+    (await ui.read(`/api/workspace?key=${world.key}&to=${view.activities[0].at - 1}`)).activities,
+  ).toEqual([])
+})
+
+test('sessions come in pages, and one session with all that its command shows', async () => {
+  await using world = new SessionWorld()
+  for (const id of ['ses_a', 'ses_b', 'ses_c']) await world.make(id)
+  {
+    await using fork = await world.store.fork('ses_b', { at: 2, id: 'ses_copy' })
+    await fork.slot('todo', { version: '1', initial: ['water the plants'] }).set(['done'])
+  }
+  const ui = await UiClient.start(world)
+  const page = await ui.read('/api/sessions?from=1&limit=2')
+  const listed = dataOf(await world.run('list')).sessions
+  expect([page.total, page.sessions]).toEqual([4, listed.slice(1, 3)])
+  expect((await ui.read('/api/sessions?text=ABOUT%20ses_c')).sessions).toMatchObject([
+    { session_id: 'ses_c' },
+  ])
+  expect((await ui.read('/api/sessions?state=crashed')).total).toBe(0)
+  const view = await ui.read('/api/sessions/ses_copy')
+  const shown = dataOf(await world.run('show', 'ses_copy'))
+  expect(view).toMatchObject({ ...shown, slots: [{ ...shown.slots[0], value: '["done"]' }] })
+  expect(view.commands.export).toContain('stint sessions export ses_copy')
+  const { tree } = await ui.read('/api/sessions/ses_b/forks')
+  expect(tree).toMatchObject({ session_id: 'ses_b', forks: [{ session_id: 'ses_copy', at_seq: 2 }] })
+  expect(await ui.read('/api/sessions/ses_a/verify')).toMatchObject({ state: 'whole', findings: [] })
+  world.damage('ses_c', 2)
+  expect(await ui.read('/api/sessions/ses_c/verify')).toMatchObject({ state: 'damaged' })
+})
+
+test('the timeline is read in pages forwards and backwards, and followed', async () => {
+  await using world = new SessionWorld()
+  const holding = await world.hold('ses_long')
+  await holding.write(25)
+  const ui = await UiClient.start(world)
+  const seqs = async (query: string): Promise<number[]> => {
+    const { events, first, last } = await ui.read(`/api/sessions/ses_long/events?${query}`)
+    expect([first, last]).toEqual([1, 25])
+    return events.map(({ seq }: { seq: number }) => seq)
+  }
+  expect(await seqs('limit=3')).toEqual([23, 24, 25])
+  expect(await seqs('before=23&limit=3')).toEqual([20, 21, 22])
+  expect(await seqs('before=3&limit=3')).toEqual([1, 2])
+  expect(await seqs('before=1&limit=3')).toEqual([])
+  expect(await seqs('from=10&limit=3')).toEqual([10, 11, 12])
+  expect(await seqs('from=25&limit=3')).toEqual([25])
+  expect(await seqs('type=message&before=5&limit=2')).toEqual([3, 4])
+  const lines = ui.lines('/api/sessions/ses_long/follow?from=25')
+  expect((await lines.next()).value.seq).toBe(25)
+  const next = lines.next()
+  await holding.write(1)
+  expect((await next).value).toMatchObject({ seq: 26, type: 'message', data: { n: 26 } })
+  await lines.return(undefined)
+  await holding.close()
+})
+
+test('acts have their outcome and duration, and one without an outcome stands out', async () => {
+  await using world = new SessionWorld()
+  {
+    await using session = await world.store.create({ id: 'ses_acts' })
+    await session.act({ action: 'shell', subject: 'npm test', key: 'k1' }, () => 1)
+    await session
+      .act({ action: 'shell', subject: 'rm -r build' }, () => Promise.reject(new Error('no')))
+      .catch(() => {})
+    await session.audit({ action: 'approve', subject: 'deploy' })
+    await session.audit({ action: 'shell', subject: 'half done', phase: 'intent', act: 'act-4' })
+  }
+  const ui = await UiClient.start(world)
+  const { acts, total, unsettled } = await ui.read('/api/sessions/ses_acts/acts')
+  expect([total, unsettled]).toEqual([4, 1])
+  expect(acts).toMatchObject([
+    { type: 'act', subject: 'npm test', outcome: { ok: true, duration_ms: expect.any(Number) } },
+    { type: 'act', subject: 'rm -r build', outcome: { ok: false, error: 'no' } },
+    { type: 'note', subject: 'deploy', outcome: null },
+    { type: 'act', subject: 'half done', outcome: null },
+  ])
+  const failed = await ui.bySocket('/api/audit?failed=1')
+  const lines = failed.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines).toMatchObject([
+    { session_id: 'ses_acts', type: 'outcome', ok: false },
+    { end: true, found: 1 },
+  ])
+  const bySubject = await ui.bySocket('/api/audit?subject=NPM&type=intent')
+  expect(bySubject.text).toContain('"npm test"')
+  const csv = await ui.bySocket('/api/audit?format=csv&action=approve')
+  expect([csv.headers['content-disposition'], csv.text.split('\n')[1]]).toEqual([
+    'attachment; filename="audit.csv"',
+    expect.stringMatching(/^ses_acts,.*,note,approve,deploy,/),
+  ])
+})
+
+test('a search finds sessions, events and audit lines, and says where', async () => {
+  await using world = new SessionWorld()
+  {
+    await using session = await world.store.create({ id: 'ses_found', title: 'the zebra crossing' })
+    await session.append({ type: 'message', data: { text: 'a zebra' } })
+    await session.audit({ action: 'shell', subject: 'feed the zebra' })
+  }
+  const ui = await UiClient.start(world)
+  const hits = (await ui.bySocket('/api/search?q=zebra')).text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(hits).toMatchObject([
+    { log: 'session', session_id: 'ses_found', path: 'title', excerpt: 'the zebra crossing' },
+    { log: 'journal', seq: 1, type: 'message', title: 'the zebra crossing' },
+    { log: 'audit', seq: 1, path: 'subject', excerpt: 'feed the zebra' },
+    { end: true, found: 3, unreadable: [] },
+  ])
+  expect((await ui.bySocket('/api/search?q=zebra&limit=1')).text.trim().split('\n')).toHaveLength(2)
+})
+
+test('disk has the temp directory, its samples and the sessions, and the plan what a sweep would remove', async () => {
+  await using world = new SessionWorld()
+  await world.make('ses_a')
+  await world.stint(['sweep'])
+  const ui = await UiClient.start(world)
+  const disk = await ui.read('/api/disk')
+  expect(disk).toMatchObject({
+    now: { entries: expect.any(Number) },
+    sessions: { count: 1 },
+    samples: [{ bytes: 0 }],
+  })
+  expect(disk.sessions.largest[0].session_id).toBe('ses_a')
+  expect(await ui.read('/api/disk/plan')).toMatchObject({ dry_run: true, removed: [] })
+})
+
+test('each action does what its command does, and is in the same log', async () => {
+  await using world = new LockWorld()
+  await acquire(world, 'hung')
+  const ui = await UiClient.start(world)
+  const { fence } = (await ui.read('/api/now')).tiles[0].holds[0]
+  const claim = { key: world.key, session_id: 'hung' }
+  const older = await ui.bySocket('/api/actions/break', { ...claim, fence: fence - 1 })
+  expect([older.status, older.json.error.code]).toEqual([409, 'LOCK_HELD'])
+  expect(await ui.read('/api/actions/break', { ...claim, fence, reason: 'since noon' })).toEqual({
+    broken: true,
+    session_id: 'hung',
+    fence,
+  })
+  expect(await ui.read('/api/actions/note', { key: world.key, text: 'mind the gap' })).toMatchObject({
+    text: 'mind the gap',
+    workspace: world.workspace,
+  })
+  // A process that goes on writes its log a moment later.
+  const history = async () => dataOf(await world.lock(['history'])).activities
+  await until('the note is in the history', async () => (await history()).at(-1).kind === 'note')
+  expect((await history()).at(-2)).toMatchObject({ kind: 'break', reason: 'since noon' })
+  expect(await ui.read('/api/actions/sweep', {})).toMatchObject({ dry_run: false, failures: [] })
+})
+
+test('a crashed session is closed, a held one unlocked only from the holder on the screen, and one is removed', async () => {
+  await using world = new SessionWorld()
+  const holding = await world.hold('ses_dead')
+  await holding.write(2)
+  killIfThere(holding.pid)
+  await holding.finished
+  const held = await world.hold('ses_held')
+  const ui = await UiClient.start(world)
+  expect(await ui.read('/api/actions/close', { session_id: 'ses_dead' })).toMatchObject({ closed: true })
+  expect((await ui.read('/api/sessions/ses_dead')).recoveries).toMatchObject([
+    { detail: { died_pid: holding.pid } },
+  ])
+  const { epoch, holder } = await ui.read('/api/sessions/ses_held')
+  const seen = { session_id: 'ses_held', epoch, since: holder.since }
+  expect((await ui.bySocket('/api/actions/unlock', { ...seen, epoch: epoch + 1 })).status).toBe(409)
+  expect((await ui.bySocket('/api/actions/trash', { session_id: 'ses_held' })).status).toBe(409)
+  expect(await ui.read('/api/actions/unlock', seen)).toMatchObject({ unlocked: true })
+  expect(await ui.read('/api/actions/trash', { session_id: 'ses_dead' })).toEqual({
+    session_id: 'ses_dead',
+    trash: expect.stringContaining('trash'),
+  })
+  const { lines } = dataOf(await world.run('history'))
+  expect(lines).toMatchObject([
+    { action: 'close', session_id: 'ses_dead', command: 'ui: close' },
+    { action: 'unlock', session_id: 'ses_held' },
+    { action: 'remove', session_id: 'ses_dead', command: 'ui: trash' },
+  ])
+  killIfThere(held.pid)
+})
+
+test('with --read-only every action is refused, and nothing changes', async () => {
+  await using world = new LockWorld()
+  await acquire(world, 'safe')
+  const ui = await UiClient.start(world, ['--read-only'])
+  const { tiles, read_only } = await ui.read('/api/now')
+  const bodies = {
+    break: { key: world.key, session_id: 'safe', fence: tiles[0].holds[0].fence },
+    note: { key: world.key, text: 'no' },
+    sweep: {},
+    unlock: { session_id: 'safe', epoch: 1, since: 1 },
+    close: { session_id: 'safe' },
+    trash: { session_id: 'safe' },
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    const { status, json } = await ui.bySocket(`/api/actions/${name}`, body)
+    expect([name, status, json.error.code]).toEqual([name, 403, 'READ_ONLY'])
+  }
+  expect([read_only, dataOf(await world.lock(['status'])).claims.length]).toEqual([true, 1])
+})
+
+test('a bad request is answered with its status and what is wrong, and the server goes on', async () => {
+  await using world = new LockWorld()
+  const ui = await UiClient.start(world)
+  const wrong: Record<string, number> = {
+    '/api/workspace': 400,
+    '/api/workspace?key=../../etc': 400,
+    '/api/workspace?key=0123456789ab&from=2&to=1': 400,
+    '/api/sessions?limit=0': 400,
+    '/api/sessions?limit=1001': 400,
+    '/api/sessions?from=-1': 400,
+    '/api/sessions?state=odd': 400,
+    '/api/sessions/..%2f..%2fetc': 400,
+    '/api/sessions/ses_none': 404,
+    '/api/sessions/ses_none/events': 404,
+    '/api/sessions/ses_none/follow': 404,
+    '/api/sessions/ses_none/forks': 404,
+    '/api/sessions/ses_none/verify': 404,
+    '/api/search': 400,
+    '/api/search?q=(&regex=1': 400,
+    '/api/audit?type=odd': 400,
+    '/api/nothing': 404,
+    '/api/actions/break': 405,
+  }
+  for (const [path, status] of Object.entries(wrong)) {
+    const answer = await ui.bySocket(path)
+    expect([path, answer.status, answer.json.error.message]).toEqual([
+      path,
+      status,
+      expect.stringMatching(/\w/),
+    ])
+  }
+  for (const body of [[], 7, { text: 'x'.repeat(70_000) }, { key: 1 }, { key: '0123456789ab', text: ' ' }]) {
+    const answer = await ui.bySocket('/api/actions/note', body)
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'ARG_ERROR'])
+  }
+  expect((await ui.read('/api/now')).tiles).toEqual([])
+})

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { HookWorld } from '../../../test/support/hook-host.ts'
+import { startSession } from '../../../test/support/hook-sessions.ts'
+import { SessionWorld } from '../../../test/support/session-world.ts'
+import { UiClient } from '../../../test/support/ui-client.ts'
+import { until } from '../../../test/support/world.ts'
+
+interface Tile {
+  session_id: string
+  state: string
+}
+
+const stateOf = ({ tiles }: { tiles: Tile[] }, id: string): string | undefined =>
+  tiles.find(({ session_id }) => session_id === id)?.state
+
+test('an agent that works, another that is refused, and a kill -9 are pushed to the page', async () => {
+  await using world = new HookWorld()
+  const ui = await UiClient.start(world)
+  const lines = ui.lines('/api/now/stream')
+  /** Reads on until the state fits: nothing is asked for again. */
+  const until = async (fits: (now: { tiles: Tile[]; incidents: { kind: string }[] }) => unknown) => {
+    for (;;) {
+      const { value, done } = await lines.next()
+      if (done) throw new Error('the stream has ended')
+      if (fits(value)) return value
+    }
+  }
+  await until(({ tiles }) => tiles.length === 0)
+  const agent = startSession(world, 'working-agent', { calls: 1, hang: 600 })
+  const working = await until((now) => stateOf(now, 'working-agent') === 'working')
+  expect(working.tiles[0]).toMatchObject({ agent: 'Claude Code', work: { name: expect.any(String) } })
+  await world.hook('claude', 'pre', { session: 'refused-agent' })
+  const refused = await until(({ incidents }) => incidents.length > 0)
+  expect(refused.incidents[0]).toMatchObject({
+    kind: 'refusal',
+    session_id: 'refused-agent',
+    by: 'working-agent',
+    name: world.workspace,
+  })
+  agent.child.kill('SIGKILL')
+  await until((now) => stateOf(now, 'working-agent') === 'crashed')
+  await lines.return(undefined)
+})
+
+test('a recorded session that is killed is shown as crashed without another request', async () => {
+  await using world = new SessionWorld()
+  const holding = await world.hold('ses_writer', 'write a report')
+  await holding.write(1)
+  const ui = await UiClient.start(world)
+  const lines = ui.lines('/api/now/stream')
+  expect(stateOf((await lines.next()).value, 'ses_writer')).toBe('working')
+  holding.child.kill('SIGKILL')
+  let state: string | undefined
+  while (state !== 'crashed') state = stateOf((await lines.next()).value, 'ses_writer')
+  await lines.return(undefined)
+})
+
+/** How often the server's main thread has waited for something: an idle process does not change it. */
+const waits = (pid: number): number =>
+  Number(/voluntary_ctxt_switches:\t(\d+)/.exec(readFileSync(`/proc/${pid}/task/${pid}/status`, 'utf8'))?.[1])
+
+test('without a page the server does nothing, also after one was closed', async () => {
+  await using world = new SessionWorld()
+  const holding = await world.hold('ses_writer')
+  const ui = await UiClient.start(world)
+  const { pid } = ui.running
+  /** Quiet for longer than the timer of an open page lets it be. */
+  const isQuiet = async (): Promise<boolean> => {
+    const before = waits(pid)
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    return waits(pid) === before
+  }
+  await until('the server is quiet before the first page', isQuiet)
+  const lines = ui.lines('/api/now/stream')
+  await lines.next()
+  expect(await isQuiet()).toBe(false)
+  await lines.return(undefined)
+  await until('the server is quiet after the page is gone', isQuiet)
+  await holding.close()
+})
