@@ -1,3 +1,4 @@
+import type { ProgramExit } from '../base/process/run-program.ts'
 import { parseObject } from '../base/text/fields.ts'
 import type { HostEvent, SettingsAgentName } from '../hook/host.ts'
 import { objectOr } from './json/parse.ts'
@@ -32,14 +33,6 @@ export interface SettingsShape {
   readonly root: Readonly<Record<string, number>>
 }
 
-/** The end of a hook's process. */
-export interface HookExit {
-  /** Null if a signal ended it. */
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
 /** What the installer and the doctor need to know about an agent with settings; see also `Host`. */
 export interface HostSettings extends AgentFiles {
   readonly shape: SettingsShape
@@ -56,7 +49,7 @@ export interface HostSettings extends AgentFiles {
   /** The event that the agent sends before it runs a shell command, for the doctor's trial. */
   trialEvent(cwd: string, session: string): object
   /** True if the agent would refuse the call, by its documentation of exit codes and output. */
-  isRefusal(exit: HookExit): boolean
+  isRefusal(exit: ProgramExit): boolean
 }
 
 const groups: SettingsShape = { kind: 'groups', command: 'command', root: {} }
@@ -66,7 +59,7 @@ const seconds = { property: 'timeout', unitMs: 1000 } as const
 const tool_input = { command: 'make' }
 
 /** Exit code 2 refuses in every agent, if stderr gives a reason. */
-const refusesByCode = ({ code, stderr }: HookExit): boolean => code === 2 && stderr.trim() !== ''
+const refusesByCode = ({ code, stderr }: ProgramExit): boolean => code === 2 && stderr.trim() !== ''
 
 const claude: HostSettings = {
   directory: '.claude',

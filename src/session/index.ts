@@ -65,5 +65,5 @@ export async function listSessionsIn(home: string): Promise<SessionSummary[]> {
   const sessions = sessionsDirectoryIn(home)
   if (!hasEntries(sessions)) return []
   const { listSessions } = await import('./files/list-sessions.ts')
-  return listSessions(nodeDisk, sessions).sort(byLastActivity)
+  return (await listSessions(nodeDisk, sessions)).sort(byLastActivity)
 }

@@ -7,7 +7,8 @@
  *
  * Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the error that it got
  * or 0, its name, its path. The call with the number FAULT_AT gets the error FAULT_ERROR of its kind.
- * FAULT_COUNT is a file with the number of calls so far, which all processes share.
+ * FAULT_COUNT is a file with the number of calls so far, which all processes share. With FAULT_DELAY_MS, every
+ * counted call first waits for that many milliseconds.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,6 +27,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The errors of each kind of call. A program meets them on a failing, full, read-only or forbidden disk. */
@@ -56,6 +58,7 @@ static const char *directories, *files, *except;
 static atomic_long *count;
 static long failing_at;
 static int failing_error;
+static long delay_ms;
 static int log_file = -1;
 
 #define NEXT(name) dlsym(RTLD_NEXT, #name)
@@ -80,6 +83,7 @@ __attribute__((constructor)) static void start(void) {
   directories = getenv("FAULT_DIRECTORIES");
   files = getenv("FAULT_FILES");
   except = getenv("FAULT_EXCEPT");
+  delay_ms = getenv("FAULT_DELAY_MS") ? atol(getenv("FAULT_DELAY_MS")) : 0;
   count = mapped;
 }
 
@@ -95,6 +99,8 @@ static int is_in(const char *list, const char *path) {
 static int fault(const Kind *kind, const char *path) {
   if (!is_in(directories, path) && !(kind == &Opens && is_in(files, path))) return 0;
   if (except != NULL && *except != '\0' && strstr(path, except) != NULL) return 0;
+  const struct timespec delay = {delay_ms / 1000, delay_ms % 1000 * 1000000};
+  if (delay_ms > 0) nanosleep(&delay, NULL);
   int errors = 0;
   while (errors < 3 && kind->errors[errors] != 0) errors++;
   long number = atomic_fetch_add(count, 1) + 1;

@@ -1,8 +1,9 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
+import { type Dirent, lstatSync, type Stats } from 'node:fs'
 import { bytePath, latin1Of } from './paths.ts'
 import { diskBytesOf, type DiskSpace, SpaceCounter } from './disk-space.ts'
+import { listSteps } from './list-steps.ts'
 import { openDirectory } from './open-directory.ts'
-import { runToEnd } from '../process/run-generator.ts'
+import { runToEnd, stepEnds } from '../process/run-generator.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
@@ -35,7 +36,6 @@ export function measureTree(path: string, counter?: SpaceCounter): DiskSpace {
   return { bytes, disk_bytes }
 }
 
-const entriesPerStep = 256
 /** Below a longer path, paths start from the directory's descriptor, so that none grows too long. */
 const longPath = 2048
 
@@ -44,16 +44,44 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   const { counter = new SpaceCounter() } = options
   const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
   const skip = options.skip === undefined ? undefined : latin1Of(options.skip)
-  let counted = 0
+  const isStepOver = stepEnds()
   let done = false
 
   /** An entry that has disappeared meanwhile counts as 0, one that cannot be read as unreadable. */
+  const noteUnreadable = (error: unknown): void => {
+    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) size.unreadable += 1
+  }
+
   const attempt = <Result>(read: () => Result): Result | undefined => {
     try {
       return read()
     } catch (error) {
-      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) size.unreadable += 1
+      noteUnreadable(error)
       return undefined
+    }
+  }
+
+  /** Yields, unless the caller has seen enough. */
+  function* pause(): Generator<void> {
+    done ||= options.enough?.(size) ?? false
+    if (!done) yield
+  }
+
+  /** The entries of a directory; as many as were read when the caller has seen enough. */
+  function* list(directory: Directory): Generator<void, readonly Dirent[]> {
+    const steps = listSteps(bytePath(directory.path), directory.size)
+    try {
+      for (;;) {
+        const step = steps.next()
+        if (step.done) return step.value
+        yield* pause()
+        if (done) return []
+      }
+    } catch (error) {
+      noteUnreadable(error)
+      return []
+    } finally {
+      steps.return([])
     }
   }
 
@@ -69,33 +97,29 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
     size.disk_bytes += stat === undefined ? 0 : diskBytesOf(stat)
   }
 
-  function* walk(top: string): Generator<void> {
+  function* walk(top: Directory): Generator<void> {
     const pending = [top]
     for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-      const here = directory
-      for (const entry of attempt(() => entriesOf(here)) ?? []) {
-        const inner = `${here}/${entry.name}`
+      for (const entry of yield* list(directory)) {
+        const inner = `${directory.path}/${entry.name}`
         if (inner === skip) continue
         const stat = attempt(() => look(inner))
         if (!entry.isDirectory()) countFile(stat)
         else {
           countDirectory(stat)
           if (inner.length > longPath) yield* walkFrom(inner)
-          else pending.push(inner)
+          else if (stat !== undefined) pending.push({ path: inner, size: stat.size })
         }
-        counted += 1
-        if (counted % entriesPerStep === 0) {
-          done ||= options.enough?.(size) ?? false
-          if (!done) yield
-        }
+        if (isStepOver()) yield* pause()
         if (done) return
       }
+      if (done) return
     }
   }
 
   function* walkFrom(deep: string): Generator<void> {
     using directory = attempt(() => openDirectory(bytePath(deep), { asIs: true }))
-    if (directory !== undefined) yield* walk(latin1Of(directory.base))
+    if (directory !== undefined) yield* walk({ path: latin1Of(directory.base), size: directory.size })
   }
 
   const top = latin1Of(path)
@@ -104,12 +128,15 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   if (!stat.isDirectory()) countFile(stat)
   else {
     countDirectory(stat)
-    yield* walk(top)
+    yield* walk({ path: top, size: stat.size })
   }
   return size
 }
 
 const look = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), { throwIfNoEntry: false })
 
-const entriesOf = (latin1: string): Dirent[] =>
-  readdirSync(bytePath(latin1), { withFileTypes: true, encoding: 'latin1' })
+/** A directory to list: its path as Latin-1, and its own size in bytes. */
+interface Directory {
+  path: string
+  size: number
+}

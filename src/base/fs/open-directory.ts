@@ -12,7 +12,8 @@ export interface OpenDirectory extends Disposable {
   readonly ino: number
   /** The device number; an entry with a different one is the root of another file system. */
   readonly dev: number
-  /** Its own blocks of 512 bytes when it was opened. */
+  /** Its own size in bytes and in blocks of 512 bytes, when it was opened. */
+  readonly size: number
   readonly blocks: number
   /** Grants the owner rwx if this user owns the directory; false otherwise. */
   makeWritable(): boolean
@@ -34,11 +35,12 @@ export function openDirectory(path: string | Buffer, { asIs = false } = {}): Ope
 
 function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
   const fd = asIs ? openSync(path, O_PATH | directoryOnly) : openReadable(path)
-  const { dev, ino, blocks, uid } = fstatSync(fd)
+  const { dev, ino, size, blocks, uid } = fstatSync(fd)
   return {
     base: `/proc/self/fd/${fd}`,
     ino,
     dev,
+    size,
     blocks,
     makeWritable() {
       if (uid !== geteuid()) return false
@@ -79,6 +81,6 @@ function openByPath(path: string, asIs: boolean): OpenDirectory {
     return true
   }
   if (!asIs && process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
-  const { ino, dev, blocks } = stat
-  return { base: path, ino, dev, blocks, makeWritable, [Symbol.dispose]() {} }
+  const { ino, dev, size, blocks } = stat
+  return { base: path, ino, dev, size, blocks, makeWritable, [Symbol.dispose]() {} }
 }

@@ -1,9 +1,10 @@
-import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { diskBytesOf, type DiskSpace } from './disk-space.ts'
 import { bytePath, latin1Of, utf8Of } from './paths.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
 import { isRealDirectory } from './exists.ts'
-import { runToEnd } from '../process/run-generator.ts'
+import { listSteps } from './list-steps.ts'
+import { runToEnd, stepEnds } from '../process/run-generator.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 export interface RemovalFailure {
@@ -54,7 +55,6 @@ export const totalRemoval = (removals: readonly Removal[]): Removal => ({
 export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
   runToEnd(removalSteps(path, options))
 
-const entriesPerStep = 256
 /** Each level holds a descriptor open; a deeper directory is first moved up to the top. */
 const maxDepth = 64
 /** How often to empty a directory that another process keeps filling. */
@@ -66,6 +66,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
   const limit = options.limit ?? Number.POSITIVE_INFINITY
   let hoisted = 0
   let top: OpenDirectory | undefined
+  const isStepOver = stepEnds()
 
   const fail = (shown: string, type: RemovalFailure['type'], error: unknown): void => {
     const errno = errorCode(error)
@@ -139,7 +140,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
   }
 
   function* emptyDirectory(directory: OpenDirectory, shown: string, depth: number): Generator<void> {
-    const entries = readdirSync(directory.base, { withFileTypes: true, encoding: 'latin1' })
+    const entries = yield* listSteps(directory.base, directory.size)
     for (const entry of entries) {
       if (removal.removed >= limit) {
         removal.complete = false
@@ -151,7 +152,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         yield* removeDirectory(path, name, depth + 1, directory)
         if (!removal.complete) return
       }
-      if (removal.removed % entriesPerStep === 0) yield
+      if (isStepOver()) yield
     }
   }
 

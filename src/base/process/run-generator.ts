@@ -1,4 +1,25 @@
+import { systemClock } from './clock.ts'
 import { giveWay } from './event-loop.ts'
+
+const entriesPerStep = 256
+/** A file system under load may need this many milliseconds for a few entries. */
+const stepMs = 20
+
+/**
+ * Tells a walk over files when to yield: asked after each entry, it says yes after every few hundred, and
+ * sooner where they take long, so that a signal is heard between two steps.
+ */
+export function stepEnds(): () => boolean {
+  let entries = 0
+  let since = systemClock.mono()
+  return () => {
+    entries += 1
+    const now = systemClock.mono()
+    if (entries % entriesPerStep !== 0 && now - since < stepMs) return false
+    since = now
+    return true
+  }
+}
 
 /** Runs a stepwise operation to its end. */
 export function runToEnd<Result>(steps: Generator<void, Result>): Result {

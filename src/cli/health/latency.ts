@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { availableParallelism, loadavg } from 'node:os'
 import { systemClock } from '../../base/process/clock.ts'
+import { runProgram } from '../../base/process/run-program.ts'
 
 /** Percentiles of measured times, in milliseconds. */
 export interface Latency {
@@ -18,18 +18,21 @@ export function percentile(samples: readonly number[], part: number): number {
 const tenth = (ms: number): number => Math.round(ms * 10) / 10
 
 /** Measures each function, in turn, so that other load on the machine affects all of them alike. */
-export function measure<Name extends string>(
+export async function measure<Name extends string>(
   runs: number,
-  acts: Readonly<Record<Name, () => unknown>>,
-): Record<Name, Latency> {
+  acts: Readonly<Record<Name, () => Promise<unknown>>>,
+  onRun: (done: number) => void = () => {},
+): Promise<Record<Name, Latency>> {
   const names = Object.keys(acts) as Name[]
   const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
-  for (let run = 0; run < runs; run++)
+  for (let run = 0; run < runs; run++) {
+    onRun(run)
     for (const name of names) {
       const before = systemClock.mono()
-      acts[name]()
+      await acts[name]()
       samples[name].push(systemClock.mono() - before)
     }
+  }
   const latency = (name: Name): Latency => ({
     p50_ms: tenth(percentile(samples[name], 0.5)),
     p95_ms: tenth(percentile(samples[name], 0.95)),
@@ -39,8 +42,8 @@ export function measure<Name extends string>(
 }
 
 /** Runs a process that does nothing: the lower bound for any hook. */
-export const idle = (command: string, args: readonly string[], env: NodeJS.ProcessEnv): void =>
-  void spawnSync(command, args, { env, stdio: 'ignore' })
+export const idle = (command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<unknown> =>
+  runProgram(command, args, { env })
 
 export interface SlowReason {
   reason: string
@@ -72,7 +75,8 @@ export function emptyNodes(env: NodeJS.ProcessEnv): EmptyNodes {
   return starts
 }
 
-type EmptyNodes = { node: () => void } & Partial<Record<SlowingVariable, () => void>>
+type Start = () => Promise<unknown>
+type EmptyNodes = { node: Start } & Partial<Record<SlowingVariable, Start>>
 
 /** Explains a slow start of hooks from measured times and the load. */
 export function slowReasons(

@@ -16,10 +16,10 @@ export function judgeNode(version: string): Check {
 const runs = 5
 
 /** Measures what the environment adds to every start of Node. */
-export function checkStart(env: NodeJS.ProcessEnv = process.env): Check[] {
+export async function checkStart(env: NodeJS.ProcessEnv = process.env): Promise<Check[]> {
   const set = slowingVariables.filter((name) => env[name])
   if (set.length === 0) return [ok('start', 'nothing in the environment slows Node down')]
-  const measured = measure(runs, emptyNodes(env) as Required<ReturnType<typeof emptyNodes>>)
+  const measured = await measure(runs, emptyNodes(env) as Required<ReturnType<typeof emptyNodes>>)
   // With a load of 0: a busy machine says nothing about the environment.
   const reasons = slowReasons({ node: measured.node, withVariable: measured }, 0)
   if (reasons.length === 0) return [ok('start', `${set.join(' and ')} cost next to nothing`)]

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define-command.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { newerThanChecked } from '../../hook-install/doctor/agent-version.ts'
-import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
+import { examine, type Finding, isTriable, type Problem } from '../../hook-install/doctor/examine.ts'
 import { emptyNodes, idle, type Latency, measure, type SlowReason, slowReasons } from '../health/latency.ts'
 import { runLine, trialSession } from '../../hook-install/doctor/run-hook.ts'
 import {
@@ -17,6 +17,7 @@ import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { showWork } from '../terminal/progress.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
@@ -47,7 +48,8 @@ export const hookDoctorCommand = defineCommand({
     ['stint hook doctor', 'all hooks that can be seen from here'],
     ['stint hook doctor claude --runs 100', 'measure one hook more precisely'],
   ],
-  run({ scratch, say }, { options, positionals }): DoctorData {
+  async run(context, { options, positionals }): Promise<DoctorData> {
+    const { scratch, say } = context
     const agents = readAgents(positionals)
     const workspace = findWorkspace().path
     const seen = targetsToInspect(agents, readPlace(options), workspace).map(inspect)
@@ -60,19 +62,25 @@ export const hookDoctorCommand = defineCommand({
     if (installed.length === 0) return { hooks: [], reasons: [] }
     const ground = prepareGround(scratch.dir('doctor'))
     const names = new Set(installed.map(({ agent }) => agent))
-    const newer = new Map([...names].map((agent) => [agent, newerThanChecked(agent, ground)]))
-    const hooks = installed.map((hook) => {
-      const { problems, notes } = examine(hook, workspace, (it) => tryHook(it, ground))
-      const withoutNode = problems.length === 0 ? passesWithoutNode(hook, ground) : undefined
-      return {
-        ...described(hook, {
-          problems,
-          notes: [...notes, ...(newer.get(hook.agent) ?? []), ...(withoutNode === false ? [alwaysNode] : [])],
-        }),
-        ...(withoutNode !== undefined && { without_node: withoutNode }),
+    const data = await showWork('trying hooks', context, async (update) => {
+      const newer = new Map<string, Problem[]>()
+      for (const agent of names) newer.set(agent, await newerThanChecked(agent, ground))
+      const hooks: Examined[] = []
+      for (const hook of installed) {
+        const tried = isTriable(hook, workspace) ? await tryHook(hook, ground) : undefined
+        const { problems, notes } = examine(hook, workspace, tried)
+        const withoutNode = problems.length === 0 ? await passesWithoutNode(hook, ground) : undefined
+        const always = withoutNode === false ? [alwaysNode] : []
+        hooks.push({
+          ...described(hook, { problems, notes: [...notes, ...(newer.get(hook.agent) ?? []), ...always] }),
+          ...(withoutNode !== undefined && { without_node: withoutNode }),
+        })
       }
+      const runs = Math.max(1, options.runs ?? 20)
+      return await withLatencies(hooks, installed, ground, runs, (done) =>
+        update({ count: { done, total: runs } }),
+      )
     })
-    const data = withLatencies(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data
     const working = data.hooks.filter(({ ok }) => ok)
@@ -98,14 +106,15 @@ const described = ({ agent, place, path, state }: Installation, finding: Finding
 })
 
 /** Measures the hooks that work. */
-function withLatencies(
+async function withLatencies(
   hooks: Examined[],
   installed: Installation[],
   ground: TrialGround,
   runs: number,
-): DoctorData {
+  onRun: (done: number) => void,
+): Promise<DoctorData> {
   const env = trialEnv(ground)
-  const acts: Record<string, () => unknown> = {
+  const acts: Record<string, () => Promise<unknown>> = {
     ...emptyNodes(env),
     sh: () => idle('/bin/sh', ['-c', ':'], env),
   }
@@ -115,7 +124,7 @@ function withLatencies(
     const event = JSON.stringify(hostSettings[agent].trialEvent(ground.free, trialSession))
     acts[index] = () => runLine(line, [], ground.free, event, env)
   }
-  const measured = measure(Math.max(1, runs), acts)
+  const measured = await measure(runs, acts, onRun)
   const { node, sh } = measured
   if (node === undefined || sh === undefined) return { hooks, reasons: [] }
   const timed = hooks.map((hook, index) => {

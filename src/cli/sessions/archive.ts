@@ -1,6 +1,7 @@
 import { closeSync, createReadStream, fsyncSync, openSync, type ReadStream, unlinkSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { defineBareCommand } from '../../command/define-command.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
@@ -9,6 +10,7 @@ import type { Exported, SessionFiles } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
+import { openProgressBar, showWork } from '../terminal/progress.ts'
 import { ArchiveStage } from './archive-stage.ts'
 import { openNamed } from './which-session.ts'
 
@@ -27,10 +29,11 @@ export const exportCommand = defineBareCommand({
     ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
     ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
   ],
-  async run({ json, warn }, { options, positionals }) {
+  async run(context, { options, positionals }) {
+    const { json, warn } = context
     const { store, id } = await openNamed(options.store, positionals, warn)
     using stage = await ArchiveStage.open(store)
-    await stage.fetch(id)
+    await showWork('fetching', context, () => stage.fetch(id))
     const { files } = stage
     const { output = '-' } = options
     if (output === '-') {
@@ -38,10 +41,12 @@ export const exportCommand = defineBareCommand({
         throw new StintError('ARG_ERROR', 'an archive cannot be shown on a terminal', {
           hint: 'Give a file with -o FILE, or a pipe.',
         })
-      await exportToStdout(files, id)
+      await showWork('exporting', context, (update) => exportToStdout(files, id, counted(update)))
       return
     }
-    const exported = await exportToFile(files, id, output)
+    const exported = await showWork('exporting', context, (update) =>
+      exportToFile(files, id, output, { signal: context.signal, onBytes: counted(update) }),
+    )
     const { records, bytes } = exported
     print(
       json
@@ -54,9 +59,20 @@ export const exportCommand = defineBareCommand({
 /** Ends an export whose reader has closed the pipe. */
 class PipeClosed extends Error {}
 
-async function exportToStdout(files: SessionFiles, id: string): Promise<void> {
+/** Adds up bytes for a progress bar. */
+function counted(update: (done: { bytes: number }) => void): (more: number) => void {
+  let bytes = 0
+  return (more) => update({ bytes: (bytes += more) })
+}
+
+async function exportToStdout(
+  files: SessionFiles,
+  id: string,
+  onBytes: (more: number) => void,
+): Promise<void> {
   try {
     await files.export(id, (bytes) => {
+      onBytes(bytes.length)
       if (!print(bytes)) throw new PipeClosed()
     })
   } catch (error) {
@@ -64,15 +80,27 @@ async function exportToStdout(files: SessionFiles, id: string): Promise<void> {
   }
 }
 
-/** Writes to a file that must not exist yet, and removes it again if the export fails. */
-async function exportToFile(files: SessionFiles, id: string, path: string): Promise<Exported> {
+/** Writes to a file that must not exist yet, and removes it again if the export fails or is interrupted. */
+async function exportToFile(
+  files: SessionFiles,
+  id: string,
+  path: string,
+  { signal, onBytes }: { signal: AbortSignal; onBytes: (more: number) => void },
+): Promise<Exported> {
   const file = create(path)
+  // At an interruption the process ends without waiting for the export.
+  const discard = (): void => void ifPossible(() => unlinkSync(path))
+  signal.addEventListener('abort', discard)
   try {
     try {
-      const exported = await files.export(id, (bytes) => writeAll(file, bytes))
+      const exported = await files.export(id, (bytes) => {
+        writeAll(file, bytes)
+        onBytes(bytes.length)
+      })
       fsyncSync(file)
       return exported
     } finally {
+      signal.removeEventListener('abort', discard)
       closeSync(file)
     }
   } catch (error) {
@@ -105,7 +133,7 @@ export const importCommand = defineBareCommand({
     ['stint sessions import mine.tar', 'from a file'],
     ['zstd -dc mine.tar.zst | stint sessions import - --id copy', 'from a pipe, under another id'],
   ],
-  async run({ warn }, { options, positionals }) {
+  async run({ warn, signal, quiet }, { options, positionals }) {
     const [file, extra] = positionals
     if (file === undefined || extra !== undefined)
       throw new StintError('ARG_ERROR', 'give exactly one archive', {
@@ -113,12 +141,23 @@ export const importCommand = defineBareCommand({
       })
     using stage = await ArchiveStage.open(await openStore(options.store, warn))
     const input = file === '-' ? process.stdin : openArchive(file)
+    const bar = await openProgressBar('importing', { signal, quiet })
+    const onBytes = counted((done) => bar?.update(done))
+    // An interruption ends the input, so that the import removes what it has unpacked.
+    signal.addEventListener('abort', () => input.destroy(signal.reason as Error), { once: true })
+    const chunks = async function* (): AsyncGenerator<Buffer> {
+      for await (const chunk of input as AsyncIterable<Buffer>) {
+        onBytes(chunk.length)
+        yield chunk
+      }
+    }
     try {
-      const imported = await stage.files.import(input as AsyncIterable<Buffer>, options.id)
+      const imported = await stage.files.import(chunks(), options.id)
       return await stage.deliver(imported, options.id)
     } catch (error) {
       throw errorCode(error) === 'EISDIR' ? noFile(file, error) : codedError(error, 'import the session')
     } finally {
+      bar?.clear()
       input.destroy()
     }
   },

@@ -3,6 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, type DriverStore, type UseKind, useKinds } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
+import { showWork } from '../terminal/progress.ts'
 import { formatDataSize, formatSpace, plural } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 
@@ -20,12 +21,10 @@ export const duCommand = defineBareCommand({
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],
   ],
-  async run({ warn }, { options }) {
-    const {
-      sessions: uses,
-      trashBytes,
-      trashDiskBytes,
-    } = await measureSessions(await openStore(options.store, warn))
+  async run(context, { options }) {
+    const store = await openStore(options.store, context.warn)
+    const measured = await showWork('measuring', context, () => measureSessions(store))
+    const { sessions: uses, trashBytes, trashDiskBytes } = measured
     const sum = (of: (use: Required<DiskUse>) => number): number =>
       uses.reduce((total, use) => total + of(use), 0)
     const byKind = (of: (use: Required<DiskUse>, kind: UseKind) => number) =>

@@ -4,6 +4,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { type MeasuredEntry, measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
+import { showWork } from '../terminal/progress.ts'
 import { formatSpace, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
@@ -21,8 +22,10 @@ export const tempCheckCommand = defineBareCommand({
     ['stint temp check', 'the last step of a CI job'],
     ['stint temp check --wait 30s --json', 'give the removal of a large scratch time'],
   ],
-  async run({ warn, say, signal, screen }, { options }) {
-    const entries = await waitForCleanup(options.wait ?? defaultWaitMs, signal)
+  async run(context, { options }) {
+    const { warn, say, screen } = context
+    const withinMs = options.wait ?? defaultWaitMs
+    const entries = await showWork('measuring', context, () => waitForCleanup(withinMs))
     warnOfBudget(sumEntries(entries), readBudget(options), warn)
     const unreadable = entries.filter(({ reason }) => reason === 'unreadable')
     if (unreadable[0] !== undefined)
@@ -46,11 +49,11 @@ export const tempCheckCommand = defineBareCommand({
 const isOrphan = ({ orphan }: MeasuredEntry): boolean => orphan
 
 /** Measures until there are no orphans: the guard of a run that just ended may still empty the trash. */
-async function waitForCleanup(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
+async function waitForCleanup(withinMs: number): Promise<MeasuredEntry[]> {
   const end = systemClock.mono() + withinMs
   for (;;) {
     const entries = await measureEntries()
-    if (!entries.some(isOrphan) || systemClock.mono() >= end || signal.aborted) return entries
+    if (!entries.some(isOrphan) || systemClock.mono() >= end) return entries
     await after(checkEveryMs)
   }
 }

@@ -4,13 +4,16 @@ import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
 
-/** The state of a long operation. */
-interface Progress {
-  label: string
+/** How far a long operation is. */
+interface Done {
   /** Missing if the total is not known. */
   count?: { done: number; total: number }
   /** Missing if the work has no size. */
   bytes?: number
+}
+
+interface Progress extends Done {
+  label: string
   elapsedMs: number
 }
 
@@ -24,7 +27,7 @@ export function progressLine({ label, count, bytes, elapsedMs }: Progress, colum
   return `${label}${bar}${size}  ${seconds}`.slice(0, Math.max(0, columns - 1))
 }
 
-function renderBar({ done, total }: NonNullable<Progress['count']>): string {
+function renderBar({ done, total }: NonNullable<Done['count']>): string {
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const filled = Math.round(share * barWidth)
   const percent = `${Math.floor(share * 100)}%`.padStart(4)
@@ -42,7 +45,16 @@ export async function openProgressBar(
 ): Promise<ProgressBar | undefined> {
   if (quiet || !wantsProgress(await isTerminal(2), process.env)) return undefined
   const write = (text: string): void => void writeOut(2, text)
-  const bar = new ProgressBar({ label, columns: process.stderr.columns || 80, write, now: systemClock.mono })
+  const columns = process.stderr.columns || 80
+  // Work that reports nothing for a while still shows that it is under way.
+  const timer = setInterval(() => bar.update(), tickMs).unref()
+  const bar = new ProgressBar({
+    label,
+    columns,
+    write,
+    now: systemClock.mono,
+    onClear: () => clearInterval(timer),
+  })
   // Otherwise the message about the interruption would follow the bar on the same line.
   signal.addEventListener('abort', () => bar.clear(), { once: true })
   return bar
@@ -50,18 +62,23 @@ export async function openProgressBar(
 
 const tickMs = 250
 
-/** Shows on a terminal that work is under way, and for how long, if it takes a while. */
+/**
+ * Shows on a terminal that work is under way, and for how long, if it takes a while. An interruption ends the
+ * wait at once, so the work must be such that nothing has to be undone.
+ */
 export async function showWork<Result>(
   label: string,
   context: Pick<BareContext, 'signal' | 'quiet'>,
-  work: () => Promise<Result>,
+  work: (update: (progress: Done) => void) => Promise<Result>,
 ): Promise<Result> {
   const bar = await openProgressBar(label, context)
-  const timer = setInterval(() => bar?.update({}), tickMs)
+  const { signal } = context
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
   try {
-    return await work()
+    return await Promise.race([work((done) => bar?.update(done)), interrupted])
   } finally {
-    clearInterval(timer)
     bar?.clear()
   }
 }
@@ -72,6 +89,7 @@ interface ProgressBarOptions {
   write: (text: string) => void
   /** A clock in milliseconds, with any origin. */
   now: () => number
+  onClear?: () => void
 }
 
 const quietMs = 500
@@ -84,23 +102,27 @@ export class ProgressBar {
   readonly #startedAt: number
   #drawnAt = Number.NEGATIVE_INFINITY
   #cleared = false
+  #done: Done = {}
 
   constructor(options: ProgressBarOptions) {
     this.#options = options
     this.#startedAt = options.now()
   }
 
-  update(progress: Omit<Progress, 'label' | 'elapsedMs'>): void {
+  /** Draws the line again, unless that was a moment ago. Without an argument, nothing more was done. */
+  update(done: Done = this.#done): void {
+    this.#done = done
     const { label, columns, write, now } = this.#options
     const elapsedMs = now() - this.#startedAt
     if (this.#cleared || elapsedMs < quietMs || elapsedMs - this.#drawnAt < redrawMs) return
     this.#drawnAt = elapsedMs
-    write(`${clearLine}${progressLine({ label, ...progress, elapsedMs }, columns)}`)
+    write(`${clearLine}${progressLine({ label, ...done, elapsedMs }, columns)}`)
   }
 
   /** Removes the line for good: later updates draw nothing. */
   clear(): void {
     if (!this.#cleared && this.#drawnAt >= 0) this.#options.write(clearLine)
     this.#cleared = true
+    this.#options.onClear?.()
   }
 }

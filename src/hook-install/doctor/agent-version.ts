@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { runProgram } from '../../base/process/run-program.ts'
 import type { HostName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { findOnPath } from '../own-program.ts'
@@ -17,16 +17,15 @@ export const checkedVersions: Readonly<Partial<Record<HostName, string>>> = {
 }
 
 /** A note about an installed agent that is newer than the version whose events were checked. */
-export function newerThanChecked(agent: HostName, ground: TrialGround): Problem[] {
+export async function newerThanChecked(agent: HostName, ground: TrialGround): Promise<Problem[]> {
   const checked = checkedVersions[agent]
   const variable = isSettingsAgent(agent) ? hostSettings[agent].variable : undefined
   // Some agents write into their own directory at every start, even for --version.
   const env = { ...trialEnv(ground), ...(variable && { [variable]: ground.home }) }
   const program = checked === undefined ? undefined : findOnPath(agent, env)
   if (checked === undefined || program === undefined) return []
-  const options = { cwd: ground.free, env, encoding: 'utf8', timeout: 5000, killSignal: 'SIGKILL' } as const
-  const { stdout } = spawnSync(program, ['--version'], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
-  const [installed] = /\d+\.\d+\.\d+/.exec(stdout ?? '') ?? []
+  const { stdout } = await runProgram(program, ['--version'], { cwd: ground.free, env, timeoutMs: 5000 })
+  const [installed] = /\d+\.\d+\.\d+/.exec(stdout) ?? []
   if (installed === undefined || !isNewer(installed, checked)) return []
   const problem = `the hooks were checked with ${hosts[agent].title} ${checked}, yours is ${installed}`
   return [{ problem, fix: 'tools that are new in it are not guarded; update stint' }]

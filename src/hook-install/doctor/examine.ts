@@ -22,24 +22,25 @@ export interface Finding {
   notes: Problem[]
 }
 
-/** Finds out everything about one installation; `trial` runs the hook and describes what is wrong with it. */
-export function examine(
-  installation: Installation,
-  workspace: string,
-  trial: (installation: Installation) => string | Problem | undefined = () => undefined,
-): Finding {
-  const { agent, place, state, problem, program } = installation
+/** Can a hook be tried: are its files there, its own, and not those of the project's authors? */
+export function isTriable(installation: Installation, workspace: string): boolean {
+  if (['unreadable', 'lost', 'edited'].includes(installation.state)) return false
+  const files = filesOf(installation)
+  return describeMissing(files) === undefined && findForeign(installation, files, workspace) === undefined
+}
+
+/** Finds out everything about one installation; `tried` is what a trial has found wrong with it. */
+export function examine(installation: Installation, workspace: string, tried?: string | Problem): Finding {
+  const { agent, place, state, problem } = installation
   const option = isShim(installation) ? ' --shim' : place === 'user' || agent === 'git' ? '' : ` --${place}`
   const again = `stint hook install ${agent}${option}`
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
   if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
-  const files =
-    agent === 'opencode' ? importsOf(readSettingsFile(installation.path).bytes?.toString() ?? '') : program
+  const files = filesOf(installation)
   const missing = describeMissing(files)
   const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined
   const untried = foreign && `it starts a file of the project, which was therefore not tried: ${foreign}`
-  const tried = (missing ?? untried) === undefined && state !== 'edited' ? trial(installation) : undefined
   const switches = switchesOf(installation, workspace)
   const switched = (kind: 'off' | 'ask'): Problem[] =>
     switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
@@ -59,6 +60,10 @@ export function examineInstalled(workspace: string, askGit: boolean): (Installat
   const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
   return installed.map((installation) => ({ ...installation, ...examine(installation, workspace) }))
 }
+
+/** The files that a hook starts or loads. */
+const filesOf = ({ agent, path, program }: Installation): readonly string[] =>
+  agent === 'opencode' ? importsOf(readSettingsFile(path).bytes?.toString() ?? '') : program
 
 /** A hook may outlive its program: a package manager removes a version, a project is cleaned. */
 function describeMissing(files: readonly string[]): string | undefined {

@@ -1,11 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type ProgramExit, runProgram } from '../../base/process/run-program.ts'
 import type { TargetName, SettingsAgentName } from '../../hook/host.ts'
 import { guardEvents, guardIn } from '../git/guard-text.ts'
-import { findOnPath } from '../own-program.ts'
-import { type HookExit, type HostSettings, hostSettings } from '../host-settings.ts'
+import { type HostSettings, hostSettings } from '../host-settings.ts'
 import type { Installation } from '../inspect.ts'
+import { findOnPath } from '../own-program.ts'
 import { withoutWait } from '../settings/command-text.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 
@@ -19,8 +19,8 @@ interface HookTrial extends Pick<Installation, 'commands'> {
 
 /** Runs hooks as their host would, and tells a refusal. */
 interface HookRunner {
-  run(trial: HookTrial): HookExit
-  isRefusal(exit: HookExit): boolean
+  run(trial: HookTrial): Promise<ProgramExit>
+  isRefusal(exit: ProgramExit): boolean
 }
 
 /** The session whose calls are tried. */
@@ -41,7 +41,7 @@ const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => 
 })
 
 /** Runs the shim with a command that changes something, before a git that does nothing. */
-function runShim(path: string, cwd: string, env: NodeJS.ProcessEnv): HookExit {
+function runShim(path: string, cwd: string, env: NodeJS.ProcessEnv): Promise<ProgramExit> {
   const bin = join(cwd, 'bin')
   mkdirSync(bin, { recursive: true })
   writeFileSync(join(bin, 'git'), '#!/bin/sh\n', { mode: 0o700 })
@@ -50,14 +50,15 @@ function runShim(path: string, cwd: string, env: NodeJS.ProcessEnv): HookExit {
 
 /** Runs only the guards: the rest of a git hook belongs to the user, and must not run for a trial. */
 const gitRunner: HookRunner = {
-  run({ commands, cwd, env, refuses }) {
-    if (commands[0]?.event === 'shim') return runShim(commands[0].text, cwd, env)
+  async run({ commands, cwd, env, refuses }) {
+    if (commands[0]?.event === 'shim') return await runShim(commands[0].text, cwd, env)
     const refusing = guardEvents.filter(({ kind }) => kind === 'pre')
-    const runs = commands.flatMap(({ event, text }) => {
-      if (!refusing.some(({ name }) => name === event)) return []
+    const runs: ProgramExit[] = []
+    for (const { event, text } of commands) {
+      if (!refusing.some(({ name }) => name === event)) continue
       const guard = guardIn(readSettingsFile(text).bytes?.toString() ?? '') ?? 'exit 127'
-      return runLine(guard, [text, 'prepared'], cwd, transaction, env)
-    })
+      runs.push(await runLine(guard, [text, 'prepared'], cwd, transaction, env))
+    }
     // Report the guard that is wrong, if any.
     const wrong = runs.find(({ code }) => (code === 0) === refuses)
     return wrong ?? runs[0] ?? { code: null, stdout: '', stderr: '' }
@@ -69,15 +70,15 @@ const transaction = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/trial\n`
 
 /** OpenCode loads the plugin into its own process; the plugin refuses a call by throwing. */
 const pluginRunner: HookRunner = {
-  run({ commands, cwd, env }) {
+  async run({ commands, cwd, env }) {
     const program = join(cwd, 'plugin-trial.mjs')
     const plugin = readSettingsFile(commands[0]?.text ?? '').bytes?.toString() ?? ''
     writeFileSync(program, `${plugin.replace(/"waitMs":\d+,?/, '')}${pluginCall}`)
     const opencode = findOnPath('opencode', env)
     // Try the plugin in OpenCode's own runtime, Bun, whose clocks differ from Node's.
-    if (opencode !== undefined && isBun(opencode, cwd, env))
-      return run(opencode, ['run', program], cwd, '', asBun(env))
-    return run(process.execPath, [program], cwd, '', env)
+    if (opencode !== undefined && (await isBun(opencode, cwd, env)))
+      return await run(opencode, ['run', program], cwd, '', asBun(env))
+    return await run(process.execPath, [program], cwd, '', env)
   },
   isRefusal: ({ code }) => code === 2,
 }
@@ -94,8 +95,8 @@ await hooks['tool.execute.before'](call, { args: { command: 'make' } }).catch((e
 /** OpenCode is a single executable that contains Bun; this variable makes it act as Bun. */
 const asBun = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...env, BUN_BE_BUN: '1' })
 
-function isBun(opencode: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
-  const { stdout } = run(opencode, ['-e', 'console.log("bun", Bun.version)'], cwd, '', asBun(env))
+async function isBun(opencode: string, cwd: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { stdout } = await run(opencode, ['-e', 'console.log("bun", Bun.version)'], cwd, '', asBun(env))
   return /^bun \d/.test(stdout)
 }
 
@@ -106,19 +107,15 @@ export const runLine = (
   cwd: string,
   input: string,
   env: NodeJS.ProcessEnv,
-): HookExit => run('/bin/sh', ['-c', line, ...args], cwd, input, env)
+): Promise<ProgramExit> => run('/bin/sh', ['-c', line, ...args], cwd, input, env)
 
-function run(
+const run = (
   command: string,
   args: readonly string[],
   cwd: string,
   input: string,
   env: NodeJS.ProcessEnv,
-): HookExit {
-  const options = { cwd, env, input, encoding: 'utf8', timeout: 10_000, killSignal: 'SIGKILL' } as const
-  const { status, stdout, stderr } = spawnSync(command, args, options)
-  return { code: status, stdout: stdout ?? '', stderr: stderr ?? '' }
-}
+): Promise<ProgramExit> => runProgram(command, args, { cwd, env, input, timeoutMs: 10_000 })
 
 const runners: Readonly<Record<TargetName, HookRunner>> = {
   ...(Object.fromEntries(

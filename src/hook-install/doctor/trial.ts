@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
+import type { ProgramExit } from '../../base/process/run-program.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
 import { isHostVariable } from '../agents.ts'
 import { describeLoginShell } from '../git/shim.ts'
-import { type HookExit, hostSettings, isSettingsAgent } from '../host-settings.ts'
+import { hostSettings, isSettingsAgent } from '../host-settings.ts'
 import { type Installation, isShim } from '../inspect.ts'
 import { withoutWait } from '../settings/command-text.ts'
 import type { Problem } from './examine.ts'
@@ -49,17 +50,20 @@ export function trialEnv({ home }: Pick<TrialGround, 'home'>): NodeJS.ProcessEnv
 }
 
 /** Runs an installed hook as its host would; describes what is wrong, or returns undefined if it works. */
-export function tryHook(installation: Installation, ground: TrialGround): string | Problem | undefined {
+export async function tryHook(
+  installation: Installation,
+  ground: TrialGround,
+): Promise<string | Problem | undefined> {
   const { run, isRefusal } = hookRunner(installation.agent)
   const env = trialEnv(ground)
   if (installation.commands.length === 0) return undefined
-  const free = run({ ...installation, cwd: ground.free, env, refuses: false })
-  const held = run({ ...installation, cwd: ground.held, env, refuses: true })
+  const free = await run({ ...installation, cwd: ground.free, env, refuses: false })
+  const held = await run({ ...installation, cwd: ground.held, env, refuses: true })
   if (isRefusal(free)) return `it refuses a call although no session holds the workspace${said(free)}`
   if (free.code !== 0) return `it ends with ${free.code ?? 'no'} exit code, not 0${said(free)}`
   if (!isRefusal(held)) return `it allows a call although another session holds the workspace${said(held)}`
   const names = held.stdout.includes(holder) || held.stderr.includes(holder)
-  if (names && isShim(installation)) return describeLoginShell(installation.path)
+  if (names && isShim(installation)) return await describeLoginShell(installation.path)
   return names ? undefined : `it refuses a call, but does not name the holder of the workspace${said(held)}`
 }
 
@@ -67,10 +71,10 @@ export function tryHook(installation: Installation, ground: TrialGround): string
  * Tells whether a call of the session that holds the workspace leaves a mark and starts no Node; undefined if
  * this agent's hooks always start Node. The session edits a file, which Node grants, and then edits it again.
  */
-export function passesWithoutNode(
+export async function passesWithoutNode(
   { agent, commands, choices }: Installation,
   ground: TrialGround,
-): boolean | undefined {
+): Promise<boolean | undefined> {
   const isFast = process.platform === 'linux' && isSettingsAgent(agent) && hosts[agent].usesScript
   if (!isFast || choices.record || commands.length === 0) return undefined
   const [started, noteStart] = ['started', 'note-start.cjs'].map((name) => join(ground.home, name))
@@ -78,14 +82,14 @@ export function passesWithoutNode(
   // Every Node that starts in this environment writes the file first.
   const env = { ...trialEnv(ground), NODE_OPTIONS: `--require ${JSON.stringify(noteStart)}` }
   const line = withoutWait(commands[0]?.text ?? '')
-  const edit = (id: string): HookExit => {
+  const edit = (id: string): Promise<ProgramExit> => {
     const call = { tool_name: 'Write', tool_input: { file_path: join(ground.free, 'a') }, tool_use_id: id }
     const event = { ...hostSettings[agent].trialEvent(ground.free, trialSession), ...call }
     return runLine(line, [], ground.free, JSON.stringify(event), env)
   }
-  edit('toolu_granted')
+  await edit('toolu_granted')
   rmSync(started ?? '', { force: true })
-  const { code } = edit('toolu_marked')
+  const { code } = await edit('toolu_marked')
   return code === 0 && !existsSync(started ?? '') && hasMark(ground, '+toolu_marked ')
 }
 
@@ -96,7 +100,7 @@ function hasMark({ home }: TrialGround, start: string): boolean {
   return lines.some((line) => line.startsWith(start))
 }
 
-const said = ({ stderr }: HookExit): string => {
+const said = ({ stderr }: ProgramExit): string => {
   const line = stderr.trim().split('\n')[0] ?? ''
   return line === '' ? '' : `: ${line}`
 }

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { runProgram } from '../../base/process/run-program.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { Change, HookWriting } from '../change.ts'
 import type { Problem } from '../doctor/examine.ts'
@@ -38,17 +38,18 @@ export const pathLine = (path: string): string => `export PATH=${shellWord(dirna
  * Asks a login shell of this user which git it runs; describes what is wrong if it is not the shim. The shell
  * starts with a plain PATH, as at a login: this process may have inherited another one.
  */
-export function describeLoginShell(path: string, env: NodeJS.ProcessEnv = process.env): Problem | undefined {
+export async function describeLoginShell(
+  path: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Problem | undefined> {
   const shell = env.SHELL || userInfo().shell || '/bin/sh'
   const { HOME, USER, LOGNAME, LANG, STINT_HOME } = env
-  const { stdout } = spawnSync(shell, ['-lc', 'command -v git'], {
+  const { stdout } = await runProgram(shell, ['-lc', 'command -v git'], {
     env: { HOME, USER, LOGNAME, LANG, STINT_HOME, SHELL: shell, PATH: '/usr/local/bin:/usr/bin:/bin' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-    encoding: 'utf8',
-    timeout: 10_000,
+    timeoutMs: 10_000,
   })
   // A profile may print lines of its own first.
-  const found = stdout?.trimEnd().split('\n').at(-1) || 'no git'
+  const found = stdout.trimEnd().split('\n').at(-1) || 'no git'
   if (found === path) return undefined
   return {
     problem: `a login shell (${shell}) runs ${found} instead`,

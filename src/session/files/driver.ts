@@ -128,7 +128,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async list(): Promise<SessionSummary[]> {
     await giveWay()
-    return listSessions(this.#home.disk, this.#home.sessions)
+    return await listSessions(this.#home.disk, this.#home.sessions)
   }
 
   async ids(): Promise<string[]> {

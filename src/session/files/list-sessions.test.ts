@@ -44,11 +44,11 @@ const byId = (listed: readonly SessionSummary[]): SessionSummary[] =>
   (JSON.parse(JSON.stringify(listed)) as SessionSummary[]).sort((a, b) => (a.id < b.id ? -1 : 1))
 
 /** A list that uses no cache. */
-const uncached = (): SessionSummary[] =>
-  byId(listSessions(nodeDisk, sessions, new ListCache(join(world.tmp, 'none'))))
+const uncached = async (): Promise<SessionSummary[]> =>
+  byId(await listSessions(nodeDisk, sessions, new ListCache(join(world.tmp, 'none'))))
 
 /** A list, and how many files of sessions it has opened. */
-function countOpens(): { listed: SessionSummary[]; opened: number } {
+async function countOpens(): Promise<{ listed: SessionSummary[]; opened: number }> {
   let opened = 0
   const disk: Disk = {
     ...nodeDisk,
@@ -57,7 +57,7 @@ function countOpens(): { listed: SessionSummary[]; opened: number } {
       return nodeDisk.openToRead(path)
     },
   }
-  return { listed: byId(listSessions(disk, sessions)), opened }
+  return { listed: byId(await listSessions(disk, sessions)), opened }
 }
 
 async function make(...ids: string[]): Promise<void> {
@@ -74,10 +74,10 @@ async function make(...ids: string[]): Promise<void> {
 
 test('the second list opens no session that has not changed', async () => {
   await make('a', 'b', 'c')
-  expect(countOpens().opened).toBeGreaterThan(0)
-  const { listed, opened } = countOpens()
+  expect((await countOpens()).opened).toBeGreaterThan(0)
+  const { listed, opened } = await countOpens()
   expect(opened).toBe(0)
-  expect(listed).toEqual(uncached())
+  expect(listed).toEqual(await uncached())
   expect(listed).toMatchObject([
     { id: 'a', state: 'closed', tool: 'test', title: 'about a', records: 1 },
     { id: 'b' },
@@ -101,32 +101,32 @@ test('a list opens the sessions that have changed since the last, and no other',
   await make('a', 'b', 'c')
   await store.list()
   await store.visit('b', (visit) => visit.append({ type: 'visit' }))
-  const visited = countOpens()
+  const visited = await countOpens()
   expect(visited.opened).toBeGreaterThan(0)
   expect(visited.listed[1]).toMatchObject({ id: 'b', records: 2 })
-  expect(countOpens().opened).toBe(0)
+  expect((await countOpens()).opened).toBe(0)
 
   const session = await store.resume('c')
-  expect(countOpens().listed[2]).toMatchObject({ id: 'c', state: 'active', title: 'about c' })
+  expect((await countOpens()).listed[2]).toMatchObject({ id: 'c', state: 'active', title: 'about c' })
   await session.annotate({ title: 'new' })
-  expect(countOpens().listed[2]).toMatchObject({ state: 'active', title: 'new' })
+  expect((await countOpens()).listed[2]).toMatchObject({ state: 'active', title: 'new' })
   await session.close()
-  expect(countOpens().listed[2]).toMatchObject({ state: 'closed', title: 'new' })
-  expect(countOpens().opened).toBe(0)
+  expect((await countOpens()).listed[2]).toMatchObject({ state: 'closed', title: 'new' })
+  expect((await countOpens()).opened).toBe(0)
 
   await store.remove('a')
-  expect(countOpens()).toMatchObject({ opened: 0, listed: [{ id: 'b' }, { id: 'c' }] })
+  expect(await countOpens()).toMatchObject({ opened: 0, listed: [{ id: 'b' }, { id: 'c' }] })
 })
 
 test('a change by another process shows in the next list', async () => {
   await make('a')
   await store.list()
   const other = await world.hold('a', 'work on it')
-  expect(countOpens().listed).toMatchObject([{ state: 'active', holder: { purpose: 'work on it' } }])
+  expect((await countOpens()).listed).toMatchObject([{ state: 'active', holder: { purpose: 'work on it' } }])
   await other.write(2)
-  expect(countOpens().listed).toMatchObject([{ state: 'active', records: 3 }])
+  expect((await countOpens()).listed).toMatchObject([{ state: 'active', records: 3 }])
   await other.close()
-  expect(countOpens().listed).toMatchObject([{ state: 'closed', records: 3 }])
+  expect((await countOpens()).listed).toMatchObject([{ state: 'closed', records: 3 }])
 })
 
 test('a session whose writer was killed is listed as crashed, and then comes from the cache', async () => {
@@ -137,13 +137,13 @@ test('a session whose writer was killed is listed as crashed, and then comes fro
   await store.list()
   other.child.kill('SIGKILL')
   await other.finished
-  expect(countOpens().listed).toMatchObject([{ id: 'a', state: 'crashed', records: 2 }])
-  const { listed, opened } = countOpens()
+  expect((await countOpens()).listed).toMatchObject([{ id: 'a', state: 'crashed', records: 2 }])
+  const { listed, opened } = await countOpens()
   expect(opened).toBe(0)
-  expect(listed).toEqual(uncached())
+  expect(listed).toEqual(await uncached())
   expect(listed[0]?.holder?.kind).toBe('writer')
   await using session = await store.resume('a')
-  expect(countOpens().listed).toMatchObject([
+  expect((await countOpens()).listed).toMatchObject([
     { id: session.id, state: 'active', holder: { process: { pid: process.pid } } },
   ])
 })
@@ -165,8 +165,8 @@ test('the next list has the new title of a session whose writer was killed while
       return file
     },
   }
-  expect(listSessions(disk, sessions)).toMatchObject([{ title: 'about a' }])
-  expect(countOpens().listed).toMatchObject([{ title: 'new', state: 'crashed' }])
+  expect(await listSessions(disk, sessions)).toMatchObject([{ title: 'about a' }])
+  expect((await countOpens()).listed).toMatchObject([{ title: 'new', state: 'crashed' }])
 })
 
 test('a writer that is killed at the moment it takes the lock is listed as crashed', async () => {
@@ -188,7 +188,7 @@ test('a writer that is killed at the moment it takes the lock is listed as crash
   )
   const { signal, stdout } = await world.start(process.execPath, [program]).finished
   expect([signal, stdout]).toEqual(['SIGKILL', ''])
-  expect(countOpens().listed).toMatchObject([{ id: 'a', state: 'crashed', records: 1 }])
+  expect((await countOpens()).listed).toMatchObject([{ id: 'a', state: 'crashed', records: 1 }])
 })
 
 test('a summary that was read while another process annotated the session and died is not kept', async () => {
@@ -210,7 +210,7 @@ test('a summary that was read while another process annotated the session and di
       return file
     },
   }
-  expect(listSessions(disk, sessions)).toMatchObject([{ title: 'about a' }])
+  expect(await listSessions(disk, sessions)).toMatchObject([{ title: 'about a' }])
   await other.finished
   expect(await store.list()).toMatchObject([{ state: 'crashed', title: 'renamed' }])
 })
@@ -220,7 +220,7 @@ test('damage that a reader has noted shows in the next list', async () => {
   await store.list()
   await new FilesystemDriver({ home: world.home }).noteDamage('a', 'record 1 is missing')
   expect(await store.list()).toMatchObject([{ state: 'damaged' }])
-  expect(countOpens()).toMatchObject({ opened: 0, listed: [{ state: 'damaged' }] })
+  expect(await countOpens()).toMatchObject({ opened: 0, listed: [{ state: 'damaged' }] })
 })
 
 test('a new session does not get the summary of an earlier one with its id', async () => {
@@ -232,8 +232,8 @@ test('a new session does not get the summary of an earlier one with its id', asy
   // Removed by hand, so that the mark and the summary of the second stay in the cache.
   rmSync(world.path('a'), { recursive: true })
   await (await store.create({ id: 'a', title: 'third' })).close()
-  expect(byId(await store.list())).toEqual(uncached())
-  expect(uncached()).toMatchObject([{ title: 'third' }])
+  expect(byId(await store.list())).toEqual(await uncached())
+  expect(await uncached()).toMatchObject([{ title: 'third' }])
 })
 
 test('removing a session removes its mark', async () => {
@@ -262,7 +262,7 @@ test('an id that is taken leaves the cache as it was', async () => {
   const marks = readdirSync(cache)
   await expect(store.create({ id: 'a' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
   expect(readdirSync(cache)).toEqual(marks)
-  expect(countOpens().opened).toBe(0)
+  expect((await countOpens()).opened).toBe(0)
 })
 
 test('while a process is about to take a session, no summary of it is kept', async () => {
@@ -270,11 +270,11 @@ test('while a process is about to take a session, no summary of it is kept', asy
   const [name = ''] = readdirSync(cache)
   const [, createdAt, holdEpoch] = name.split('@').map(Number)
   markHold({ root: world.path('a'), createdAt: createdAt ?? 0, holdEpoch: (holdEpoch ?? 0) + 2 }, holdEpoch)
-  for (let i = 0; i < 3; i++) expect(countOpens().opened).toBeGreaterThan(0)
+  for (let i = 0; i < 3; i++) expect((await countOpens()).opened).toBeGreaterThan(0)
   // The next process to take the session uses the same epoch.
   await (await store.resume('a')).close()
   await store.list()
-  expect(countOpens().opened).toBe(0)
+  expect((await countOpens()).opened).toBe(0)
 })
 
 test('a cache that is removed while a session is open is not missed', async () => {
@@ -285,8 +285,8 @@ test('a cache that is removed while a session is open is not missed', async () =
   expect(await store.list()).toMatchObject([{ state: 'active' }])
   await session.append({ type: 'note' })
   await session.close()
-  expect(byId(await store.list())).toEqual(uncached())
-  expect(countOpens()).toMatchObject({ opened: 0, listed: [{ records: 2 }] })
+  expect(byId(await store.list())).toEqual(await uncached())
+  expect(await countOpens()).toMatchObject({ opened: 0, listed: [{ records: 2 }] })
 })
 
 test('on a full disk, where a session cannot be marked, no list uses the cache', async () => {
@@ -350,22 +350,22 @@ test('the summaries of another boot are not used: a power cut may have undone th
   const other = text.replace(thisMachine().boot, ulid()).replace('about a', 'stale')
   expect(other).not.toBe(text)
   writeFileSync(summaries, withChecksum(other))
-  expect(countOpens()).toMatchObject({ listed: uncached() })
-  expect(countOpens().opened).toBe(0)
+  expect(await countOpens()).toMatchObject({ listed: await uncached() })
+  expect((await countOpens()).opened).toBe(0)
 })
 
 test('a cache with any byte changed changes no list, and is replaced', async () => {
   await make('a')
   await store.list()
   const whole = readFileSync(summaries)
-  const expected = uncached()
+  const expected = await uncached()
   for (let at = 0; at < whole.length; at++) {
     const bytes = Buffer.from(whole)
     bytes[at] = (bytes[at] as number) ^ (1 << (at % 8))
     writeFileSync(summaries, bytes)
     expect(byId(await store.list())).toEqual(expected)
   }
-  expect(countOpens().opened).toBe(0)
+  expect((await countOpens()).opened).toBe(0)
 })
 
 test.each<[string, (file: string) => void]>([
@@ -379,7 +379,7 @@ test.each<[string, (file: string) => void]>([
 ])('sessions are listed and opened with %s in the place of the cache file', async (_, plant) => {
   await make('a')
   plant(summaries)
-  expect(byId(await store.list())).toEqual(uncached())
+  expect(byId(await store.list())).toEqual(await uncached())
   await using session = await store.resume('a')
   expect(await store.list()).toMatchObject([{ id: session.id, state: 'active' }])
   expect(readFileSync('/etc/passwd', 'utf8')).not.toContain('version')
@@ -394,8 +394,8 @@ test.each<[string, (path: string) => void]>([
   plant(cache)
   const before = readdirSync(world.tmp)
   await make('b')
-  for (let i = 0; i < 2; i++) expect(byId(await store.list())).toEqual(uncached())
-  expect(uncached().map(({ id }) => id)).toEqual(['a', 'b'])
+  for (let i = 0; i < 2; i++) expect(byId(await store.list())).toEqual(await uncached())
+  expect((await uncached()).map(({ id }) => id)).toEqual(['a', 'b'])
   expect(readdirSync(world.tmp)).toEqual(before)
 })
 
@@ -473,10 +473,10 @@ test('whatever sessions do, a list with a cache equals a list without', async ()
         } catch (error) {
           expect(['SESSION_LOCKED', 'NOT_FOUND', 'NAME_TAKEN']).toContain((error as { code?: string }).code)
         }
-        expect(byId(await store.list())).toEqual(uncached())
+        expect(byId(await store.list())).toEqual(await uncached())
       }
       for (const session of held.values()) await session[Symbol.asyncDispose]()
-      expect(byId(await store.list())).toEqual(uncached())
+      expect(byId(await store.list())).toEqual(await uncached())
     }),
     { numRuns: 15 },
   )
@@ -500,12 +500,12 @@ test('every list is right while several processes use a few sessions, list them 
     const ends = Promise.all(workers.map(({ finished }) => finished))
     const running = (): boolean => workers.some(({ child }) => (child.exitCode ?? child.signalCode) === null)
     while (running()) {
-      listSessions(nodeDisk, sessions)
+      await listSessions(nodeDisk, sessions)
       await new Promise((resolve) => setImmediate(resolve))
     }
     for (const { stdout, stderr, signal } of await ends)
       expect(signal === 'SIGKILL' ? 'DONE\n' : stdout + stderr).toBe('DONE\n')
-    for (let i = 0; i < 2; i++) expect(byId(await store.list())).toEqual(uncached())
+    for (let i = 0; i < 2; i++) expect(byId(await store.list())).toEqual(await uncached())
   }
-  expect(uncached().length).toBeGreaterThan(0)
+  expect((await uncached()).length).toBeGreaterThan(0)
 })

@@ -2,8 +2,9 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
-import { withHomeErrors } from '../../base/fs/home.ts'
+import { homeError } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { holderStanding, sessionState } from '../holder.ts'
 import type { SessionSummary } from '../store.ts'
@@ -13,21 +14,24 @@ import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 
 /** Lists the sessions in a directory. Unchanged sessions come from the cache. */
-export function listSessions(
+export async function listSessions(
   disk: Disk,
   sessions: string,
   cache: ListCache = new ListCache(sessions),
-): SessionSummary[] {
-  return withHomeErrors(dirname(sessions), 'list the sessions', () => {
+): Promise<SessionSummary[]> {
+  try {
     const ids = new Set(sessionIdsIn(disk, sessions))
     const summaries = cache.extractUnchanged(ids).map(rejudge)
     for (const id of ids) {
+      await giveWay()
       const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
       if (summary !== undefined) summaries.push(summary)
     }
     cache.save()
     return summaries
-  })
+  } catch (error) {
+    throw homeError(error, dirname(sessions), 'list the sessions')
+  }
 }
 
 /** Judges the state of a cached summary again: a dead holder may be invisible from this process. */

@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import { listIfExists } from '../../base/fs/disk.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
-import { measureTree } from '../../base/fs/measure-tree.ts'
+import { measureSteps } from '../../base/fs/measure-tree.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { type Exported, exportSession } from './archive/export.ts'
 import { type Imported, importSession } from './archive/import.ts'
-import { type MeasuredSessions, measureSession } from './disk-use.ts'
+import { type DiskUse, type MeasuredSessions, measureSession } from './disk-use.ts'
 import type { RepairPlan } from './repair/repair-plan.ts'
 import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
 import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
@@ -19,7 +21,7 @@ export interface SessionFiles {
   /** The paths of everything that was cut off, set aside or replaced by a repair. */
   quarantined(id: string): string[]
   /** Measures every session by kind of file, and the trash. */
-  diskUse(): MeasuredSessions
+  diskUse(): Promise<MeasuredSessions>
   /** Verifies a session and passes it to `write` as an archive, piece by piece. */
   export(id: string, write: (bytes: Uint8Array) => void): Promise<Exported>
   /** Creates a session from an archive; with its own id if that is free and no other is given. */
@@ -42,13 +44,16 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
         listIfExists(disk, quarantine).map((name) => join(quarantine, name)),
       )
     },
-    diskUse() {
+    async diskUse() {
       const counter = new SpaceCounter()
-      const uses = withHomeErrors(home.path, `read ${sessions}`, () =>
-        sessionIdsIn(disk, sessions).map((id) => measureSession(join(sessions, id), id, counter)),
-      )
-      const { bytes: trashBytes, disk_bytes: trashDiskBytes } = measureTree(trash, counter)
-      return { sessions: uses, trashBytes, trashDiskBytes }
+      const uses: DiskUse[] = []
+      const reading = <Found>(read: () => Found): Found => withHomeErrors(home.path, `read ${sessions}`, read)
+      for (const id of reading(() => sessionIdsIn(disk, sessions))) {
+        await giveWay()
+        uses.push(reading(() => measureSession(join(sessions, id), id, counter)))
+      }
+      const removed = await runInTurns(measureSteps(trash, { counter }))
+      return { sessions: uses, trashBytes: removed.bytes, trashDiskBytes: removed.disk_bytes }
     },
     export: (id, write) => exportSession(home, id, write),
     import: (chunks, id) => importSession(home, chunks, id),
