@@ -73,7 +73,7 @@ export const duCommand = defineBareCommand({
 
 /** Measures every session, the largest first, and what is in the trash. */
 export async function measureSessions({ driver }: DriverStore) {
-  const measured = (await driver.diskUse?.()) ?? (await driver.files?.())?.diskUse()
+  const measured = (await driver.diskUse?.()) ?? (await (await driver.files?.())?.diskUse())
   if (measured === undefined)
     throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
   const { trashBytes, trashDiskBytes = trashBytes } = measured
