@@ -7,8 +7,8 @@
  *
  * Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the error that it got
  * or 0, its name, its path. The call with the number FAULT_AT gets the error FAULT_ERROR of its kind.
- * FAULT_COUNT is a file with the number of calls so far, which all processes share. With FAULT_DELAY_MS, every
- * counted call first waits for that many milliseconds.
+ * FAULT_COUNT is a file with the number of calls so far, which all processes share. With FAULT_DELAY_MS,
+ * every counted call first waits for that many milliseconds.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
