@@ -66,6 +66,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
   /** By key, everything after the first line of the last text that this register wrote, if it had lines. */
   const lastRests = new Map<string, string>()
+  /** By key, the last link with an attachment that was read, and its text. */
+  const lastAttached = new Map<string, { target: string; text: string }>()
   let swapsUnderWay = 0
   let attachments: Attachments | undefined
   // Created on first use: most processes write a single record, which needs no attachment.
@@ -96,7 +98,13 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   /** Undefined if the epoch was deleted; empty if it is not a symlink or its attachment is missing. */
   function* readEpoch(key: string, epoch: number): FileSteps<string | undefined> {
     const target = yield* readTarget(key, epoch)
-    return target?.startsWith('@') ? yield* useAttachments().read(key, target) : target
+    if (!target?.startsWith('@')) return target
+    // No two links have the same target, and an attachment never changes.
+    const last = lastAttached.get(key)
+    if (last?.target === target) return last.text
+    const text = yield* useAttachments().read(key, target)
+    if (text !== '') lastAttached.set(key, { target, text })
+    return text
   }
 
   function* swap(key: string, before: RegisterEntry, text: string): FileSteps<number | undefined> {

@@ -356,7 +356,10 @@ test('threads of one process, and copies of the library, exclude each other as p
       },
     })
   const threads = ['one', 'two', 'three'].map(thread)
+  // A thread writes the rest of its activity log when it exits.
+  const ended = Promise.all(threads.map((each) => once(each, 'exit')))
   const faults = await Promise.all(threads.map(async (each) => (await once(each, 'message'))[0] as string[]))
+  await ended
   expect(faults.flat()).toEqual([])
 })
 

@@ -98,6 +98,11 @@ export class StoredClaims {
     return { epoch, record: yield* this.#marked(record, observation), observation }
   }
 
+  /** Whether the register still has the record of a view, without the marks of calls. */
+  *isUnchanged({ epoch }: ClaimsView): Steps<unknown, boolean> {
+    return (yield* this.#readRecord()).epoch === epoch
+  }
+
   /**
    * Reads the record, decides, and swaps the result in; again until no other writer came in between. `review`
    * may replace a decision that changes the record, by what only the register can tell. While hooks may begin

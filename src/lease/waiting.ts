@@ -6,7 +6,7 @@ import type { Observation } from './claim-status.ts'
 import { findAncestors, type PartyRequest } from './party.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps, WaiterQueue } from './register.ts'
-import { holdsHere } from './rules.ts'
+import { holdsHere, type Refused } from './rules.ts'
 import type { ClaimsView } from './stored-claims.ts'
 import { formatWaiter, removeIfAbandoned, touchEveryMs } from './waiters.ts'
 
@@ -21,8 +21,8 @@ export interface Claimant extends Actor {
 export const lookEveryMs = 500
 const pollMs = { watched: lookEveryMs, unwatched: 200, blocking: 50 }
 
-/** The shortest pause, in milliseconds: a try costs about as much as this. */
-const shortestMs = 0.1
+/** The shortest pauses of the first in line, and of those behind it, in milliseconds. */
+const shortestMs = { first: 0.25, behind: 0.5 }
 
 /** A watcher costs more than a shorter pause. */
 const watchFromMs = 10
@@ -35,6 +35,7 @@ export class Waiting {
   readonly #register: Register
   readonly #key: string
   readonly #claimant: Claimant
+  readonly #isUnchanged: (since: ClaimsView) => Steps<unknown, boolean>
   readonly #startedAtMs = systemClock.mono()
   readonly #waitMs: number
   #number: number | undefined
@@ -47,11 +48,19 @@ export class Waiting {
   #movedAtMs = this.#startedAtMs
   #hints: ChangeHints | undefined
 
-  constructor(register: Register, key: string, claimant: Claimant, waitMs: number) {
+  /** `isUnchanged` tells whether the register still has the record of a view. */
+  constructor(
+    register: Register,
+    key: string,
+    claimant: Claimant,
+    waitMs: number,
+    isUnchanged: (since: ClaimsView) => Steps<unknown, boolean>,
+  ) {
     this.#register = register
     this.#key = key
     this.#claimant = claimant
     this.#waitMs = waitMs
+    this.#isUnchanged = isUnchanged
   }
 
   /** The number of this party's place; undefined if it has none. */
@@ -73,10 +82,12 @@ export class Waiting {
   }
 
   /**
-   * Pauses after a try that was refused, until the claims may have changed or it is time to look again. While
-   * others are before this party, only the queue is read: a try costs far more, and would be refused.
+   * Pauses after a try that was refused, until the claims have changed or it is time to look again. While
+   * others are before this party, only the queue is read, and then only the number of the record: a try costs
+   * far more, and would be refused.
    */
-  async pause(view: ClaimsView, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
+  async pause(view: ClaimsView, refused: Refused, signal: AbortSignal | undefined): Promise<void> {
+    const { retryAfterMs } = refused
     const lookAtMs = systemClock.mono() + lookEveryMs
     await runAsync(this.#register, this.#keepPlace(view))
     do {
@@ -92,23 +103,29 @@ export class Waiting {
       await (hints ?? new ChangeHints()).next(ms, signal)
       if (signal?.aborted) return
       await runAsync(this.#register, this.#keepPlace(view))
-    } while (this.#isBehind(lookAtMs))
+    } while (await runAsync(this.#register, this.#mustWait(view, refused, lookAtMs)))
     await runAsync(this.#register, this.#passDead(view.observation))
   }
 
-  pauseSync(view: ClaimsView, retryAfterMs: number): void {
+  pauseSync(view: ClaimsView, refused: Refused): void {
+    const { retryAfterMs } = refused
     const lookAtMs = systemClock.mono() + lookEveryMs
     runSync(this.#register, this.#keepPlace(view))
     do {
       sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
       runSync(this.#register, this.#keepPlace(view))
-    } while (this.#isBehind(lookAtMs))
+    } while (runSync(this.#register, this.#mustWait(view, refused, lookAtMs)))
     runSync(this.#register, this.#passDead(view.observation))
   }
 
-  /** Whether others are before this party, and it need not look at the claims yet. */
-  #isBehind(lookAtMs: number): boolean {
-    return this.#ahead.length > 0 && systemClock.mono() < lookAtMs && !this.isOver
+  /** Whether a try would be refused as before. Not known of a claim above or below the directory. */
+  *#mustWait(view: ClaimsView, { by, retryAfterMs }: Refused, lookAtMs: number): Steps<unknown, boolean> {
+    const now = systemClock.mono()
+    if (now >= lookAtMs || this.isOver) return false
+    if (this.#ahead.length > 0) return true
+    if (now >= lookAtMs - lookEveryMs + retryAfterMs) return false
+    const isHere = view.record.claims.some(({ session_id }) => session_id === by.session_id)
+    return isHere && (yield* this.#isUnchanged(view))
   }
 
   /** Gives up the place. */
@@ -122,12 +139,14 @@ export class Waiting {
   }
 
   /**
-   * Nearly half of the time that the line will take, as it moved last, then longer and longer until it moves
-   * again; random, so that waiters spread out. With others before it, a party need not look as often.
+   * Short for the first in line and the next, however slowly the line moves: it moves as fast as they look.
+   * For the others less than half of the time that the line will take, as it moved last. Then longer and
+   * longer until the line moves again; random, so that waiters spread out.
    */
   #pauseMs(longestMs: number, retryAfterMs: number): number {
     const places = this.#ahead.length
-    const firstMs = Math.max(shortestMs, 0.4 * Math.max(0.5, places) * this.#msPerPlace)
+    const shortest = places === 0 ? shortestMs.first : shortestMs.behind
+    const firstMs = places < 2 ? shortest : Math.max(shortest, 0.3 * places * this.#msPerPlace)
     const mostMs = Math.min(lookEveryMs, longestMs * Math.max(1, places))
     const ms = Math.min(mostMs, firstMs * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
     return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))

@@ -218,11 +218,11 @@ export class WorkspaceClaims {
     signal?.throwIfAborted()
     let decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide, claimant)))
     if (!decided.answer.granted && waitMs > 0) {
-      const waiting = new Waiting(this.register, this.key, claimant, waitMs)
+      const waiting = this.#waiting(claimant, waitMs)
       try {
         await note(decided, 'wait')
         while (!decided.answer.granted && !waiting.isOver) {
-          await waiting.pause(decided, decided.answer.retryAfterMs, signal)
+          await waiting.pause(decided, decided.answer, signal)
           signal?.throwIfAborted()
           decided = this.activity.noteChange(
             await runAsync(this.register, this.#claim(decide, claimant, waiting)),
@@ -246,11 +246,11 @@ export class WorkspaceClaims {
       'by' in answer && this.activity.noteBlockedSync(kind, claimant, answer.by, observation.now)
     let decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, claimant)))
     if (!decided.answer.granted && waitMs > 0) {
-      const waiting = new Waiting(this.register, this.key, claimant, waitMs)
+      const waiting = this.#waiting(claimant, waitMs)
       try {
         note(decided, 'wait')
         while (!decided.answer.granted && !waiting.isOver) {
-          waiting.pauseSync(decided, decided.answer.retryAfterMs)
+          waiting.pauseSync(decided, decided.answer)
           decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, claimant, waiting)))
         }
       } finally {
@@ -259,6 +259,10 @@ export class WorkspaceClaims {
     }
     note(decided, noteAs)
     return decided
+  }
+
+  #waiting(claimant: Claimant, waitMs: number): Waiting {
+    return new Waiting(this.register, this.key, claimant, waitMs, (view) => this.#stored.isUnchanged(view))
   }
 
   /** The parties that wait for a claim here, in the order in which they are served. */
