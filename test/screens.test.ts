@@ -53,6 +53,7 @@ beforeAll(async () => {
   await world.stint(['lock', 'acquire', '--session', 'mine', '--resource', 'deploy:prod', '--quiet'], { env })
   for (const agent of ['claude', 'codex', 'git'])
     await world.stint(['hook', 'install', agent, '--wait', '30s', '--record', '--quiet'], { cwd: deep, env })
+  await world.stint(['mcp', 'install', 'claude', 'codex', '--quiet'], { cwd: deep, env })
   terminal = await Terminal.open(world)
   terminal.enter(`cd ${deep}`)
 })
@@ -74,6 +75,7 @@ const commands = [
   'lock list',
   'lock history',
   'hook status',
+  'mcp status',
   'doctor',
   'sweep --dry-run',
 ]

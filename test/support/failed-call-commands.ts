@@ -176,6 +176,8 @@ const unlessLogged =
 const shell = ['sh', '-c', 'echo ran >> PLACE/ran']
 const hasRun = ({ after }: Ended): boolean => after.ran === 'ran\n'
 const settings = '{"model":"a"}'
+const config = 'model = "a"\n'
+const configOf = (place: string): string => join(place, 'user/.codex/config.toml')
 const settingsOf = (place: string): string => join(place, 'user/.claude/settings.json')
 
 interface Row {
@@ -501,4 +503,32 @@ export const faultedCommands: readonly FaultedCommand[] = [
     },
   },
   { title: 'hook status', args: ['hook', 'status', '--json'], faults: reading(() => undefined) },
+  {
+    title: 'mcp install',
+    args: ['mcp', 'install', 'codex', '--json'],
+    prepare(place) {
+      mkdirSync(join(place, 'user/.codex'))
+      writeFileSync(configOf(place), config)
+    },
+    faults({ answer, place }) {
+      const text = readIfThere(configOf(place))
+      const isInstalled = text.startsWith(config) && text.includes('[mcp_servers.stint]')
+      return isInstalled || (answer.code !== undefined && text === config) ? [] : [`the settings are ${text}`]
+    },
+  },
+  {
+    title: 'mcp uninstall',
+    args: ['mcp', 'uninstall', 'codex', '--json'],
+    async prepare(place, world) {
+      mkdirSync(join(place, 'user/.codex'))
+      writeFileSync(configOf(place), config)
+      await world.run({ title: 'install', args: ['mcp', 'install', 'codex'] }, place)
+    },
+    faults({ answer, place }) {
+      const text = readIfThere(configOf(place))
+      const isRight = text === config || (answer.code !== undefined && text.includes('mcp_servers.stint'))
+      return isRight && text.startsWith(config) ? [] : [`the settings are ${text}`]
+    },
+  },
+  { title: 'mcp status', args: ['mcp', 'status', '--json'], faults: reading(() => undefined) },
 ]
