@@ -26,6 +26,9 @@ const { applySessionHistoryMutations, MemorySession } = await importPeer(
   () => import('@openai/agents-core'),
 )
 
+/** How deep the items are searched for undefined; a cycle would never end. */
+const maxDepth = 32
+
 /** A change of the history: the newest `drop` items go, and others come. */
 interface Change {
   drop: number
@@ -34,8 +37,9 @@ interface Change {
   operation?: { id: string; type: SessionHistoryTransaction['type'] }
 }
 
-/** The data of a `change` event. Items that JSON would alter, such as bytes, are in V8's own format. */
-type ChangeData = Omit<Change, 'items'> & ({ items: AgentInputItem[] } | { v8: string })
+/** The data of a `change` event. The SDK's items are JSON, except that it often sets properties to undefined. */
+type ChangeData = Omit<Change, 'items'> &
+  ({ items: AgentInputItem[]; undefined?: string[][] } | { /** Other items, such as bytes. */ v8: string })
 
 interface History {
   items: AgentInputItem[]
@@ -155,17 +159,35 @@ function applyChange({ items, operations }: History, { drop, items: added, opera
     operations.set(operation.id, { type: operation.type, expectedSuffix: dropped, replacement: added })
 }
 
-const encoded = ({ items, ...change }: Change): ChangeData =>
-  isJson(items) ? { ...change, items } : { ...change, v8: serialize(items).toString('base64') }
+function encoded({ items, ...change }: Change): ChangeData {
+  const paths = [...pathsOfUndefined(items)]
+  const data: ChangeData = { ...change, items, ...(paths.length > 0 && { undefined: paths }) }
+  return comesBack(data, items) ? data : { ...change, v8: serialize(items).toString('base64') }
+}
 
-const decoded = (data: ChangeData): Change =>
-  'v8' in data ? { ...data, items: deserialize(Buffer.from(data.v8, 'base64')) as AgentInputItem[] } : data
+function decoded(data: ChangeData): Change {
+  if ('v8' in data) return { ...data, items: deserialize(Buffer.from(data.v8, 'base64')) as AgentInputItem[] }
+  const items = structuredClone(data.items)
+  for (const path of data.undefined ?? []) {
+    const names = path.slice(0, -1)
+    const parent = names.reduce<unknown>((value, name) => (value as AgentInputItem)[name], items)
+    Object.assign(parent as object, { [path.at(-1) ?? '']: undefined })
+  }
+  return { ...data, items }
+}
 
-function isJson(items: AgentInputItem[]): boolean {
+function* pathsOfUndefined(value: unknown, path: string[] = []): Generator<string[]> {
+  if (value === undefined) yield path
+  if (path.length > maxDepth || typeof value !== 'object' || value === null || ArrayBuffer.isView(value))
+    return
+  for (const [name, each] of Object.entries(value)) yield* pathsOfUndefined(each, [...path, name])
+}
+
+/** Is that what a reader will get? Not if there are cycles, bytes, numbers that JSON does not have, and so on. */
+function comesBack(data: ChangeData, items: AgentInputItem[]): boolean {
   try {
-    return isDeepStrictEqual(JSON.parse(JSON.stringify(items)), items)
+    return isDeepStrictEqual(decoded(JSON.parse(JSON.stringify(data)) as ChangeData).items, items)
   } catch {
-    // A cycle, or a BigInt.
     return false
   }
 }
