@@ -1,6 +1,7 @@
 // An agent that takes STEPS steps, each with an effect outside. Kill it at any time and start it again: it goes on.
 // node langgraph.mjs STEPS FILE
 import { appendFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { Annotation, StateGraph } from '@langchain/langgraph'
 import { filesystemStore } from 'stint'
 import { StintSaver } from 'stint/langgraph'
@@ -11,10 +12,11 @@ const State = Annotation.Root({
   done: Annotation({ reducer: (done, more) => [...done, ...more], default: () => [] }),
 })
 
-function work({ done }) {
+async function work({ done }) {
   const step = done.length + 1
   console.log(`step ${step}`)
   appendFileSync(file, `${step}\n`)
+  await setTimeout(20)
   return { done: [step] }
 }
 

@@ -1,6 +1,7 @@
 // An agent that answers STEPS messages, one after the other. Kill it at any time and start it again: it goes on.
 // node openai-agents.mjs STEPS FILE
 import { appendFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { Agent, run, setTracingDisabled, tool } from '@openai/agents-core'
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents-core/testing'
 import { filesystemStore } from 'stint'
@@ -16,9 +17,10 @@ const publish = tool({
   name: 'publish',
   description: 'Publishes a step.',
   parameters: z.object({ step: z.number() }),
-  execute({ step }) {
+  async execute({ step }) {
     console.log(`step ${step}`)
     appendFileSync(file, `${step}\n`)
+    await setTimeout(20)
     return `published ${step}`
   },
 })

@@ -37,7 +37,7 @@ interface Change {
   operation?: { id: string; type: SessionHistoryTransaction['type'] }
 }
 
-/** The data of a `change` event. The SDK's items are JSON, except that it often sets properties to undefined. */
+/** The data of a `change` event. The SDK's items are JSON, except that some properties are undefined. */
 type ChangeData = Omit<Change, 'items'> &
   ({ items: AgentInputItem[]; undefined?: string[][] } | { /** Other items, such as bytes. */ v8: string })
 
@@ -183,7 +183,7 @@ function* pathsOfUndefined(value: unknown, path: string[] = []): Generator<strin
   for (const [name, each] of Object.entries(value)) yield* pathsOfUndefined(each, [...path, name])
 }
 
-/** Is that what a reader will get? Not if there are cycles, bytes, numbers that JSON does not have, and so on. */
+/** Will a reader get these items? Not if there are cycles, bytes, or numbers that JSON does not have. */
 function comesBack(data: ChangeData, items: AgentInputItem[]): boolean {
   try {
     return isDeepStrictEqual(decoded(JSON.parse(JSON.stringify(data)) as ChangeData).items, items)

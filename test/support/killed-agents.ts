@@ -9,8 +9,8 @@ import { projectRoot, type Running, until, World } from './world.ts'
 export const exampleAgents = ['langgraph', 'claude-agent-sdk', 'openai-agents'] as const
 
 /**
- * Kills an example agent at random moments, starts it again each time, and lets it end. The witness is the file
- * with its effects: a line for each step it has taken.
+ * Kills an example agent at random moments, starts it again each time, and lets it end. The witness is the
+ * file with its effects: a line for each step it has taken.
  */
 export async function killAgent(name: (typeof exampleAgents)[number], kills: number): Promise<void> {
   await using world = new World()
@@ -19,7 +19,7 @@ export async function killAgent(name: (typeof exampleAgents)[number], kills: num
   copyFileSync(join(projectRoot, `examples/agents/${name}.mjs`), join(project, 'agent.mjs'))
   const file = join(project, 'effects')
   const effects = (): number[] => readIfThere(file).split('\n').filter(Boolean).map(Number)
-  const steps = 3 * kills + 5
+  const steps = 15 * kills + 10
   const user = join(world.tmp, 'user')
   mkdirSync(user)
   const env = {
