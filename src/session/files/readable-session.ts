@@ -51,7 +51,7 @@ export class ReadableFiles implements ReadableSession {
   async *search(query: SearchQuery, onBytes: (bytes: number) => void): AsyncGenerator<FoundRecord> {
     const { searchSession } = await import('./search-session.ts')
     try {
-      yield* searchSession(this.#directory, query, onBytes)
+      yield* searchSession(this.#directory, query, onBytes, this.#attested)
     } catch (error) {
       throw sessionFileError(error, this.#doing, this.#directory.paths.root)
     }

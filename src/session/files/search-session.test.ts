@@ -63,6 +63,21 @@ test('a damaged, torn or superseded record is not found, and those around it are
   expect(await fieldsOf(world.store.search('word'), 'seq')).toEqual([[4], [3], [1]])
 })
 
+test('records of an append that is not complete are not found', async () => {
+  await using world = new SessionWorld()
+  const session = await world.store.create({ id: 'mine' })
+  await session.append({ type: 'note', data: 'word 1' })
+  await session.append(['word 2', 'word 3', 'word 4'].map((data) => ({ type: 'note', data })))
+  const path = world.path('mine', 'journal.log')
+  const written = readFileSync(path, 'utf8')
+  expect(await fieldsOf(world.store.search('word'), 'seq')).toEqual([[4], [3], [2], [1]])
+  // As a writer leaves it that dies before the last of the three is on disk.
+  writeFileSync(path, written.slice(0, written.indexOf('{"seq":4')))
+  expect(await fieldsOf(world.store.search('word'), 'seq')).toEqual([[1]])
+  writeFileSync(path, written)
+  await session.close()
+})
+
 test('a session that cannot be read ends the search, or is reported and passed over', async () => {
   await using world = new SessionWorld()
   for (const id of ['a', 'b']) {

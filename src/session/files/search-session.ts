@@ -3,7 +3,8 @@ import { closing } from '../../base/fs/disk.ts'
 import { unless } from '../../base/fs/exists.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { checksumBytes } from '../log/line-checksum.ts'
-import { listSegments, type Segment } from '../log/log-files.ts'
+import { listSegments, type LogFiles, type Segment } from '../log/log-files.ts'
+import { readBackwards } from '../log/read.ts'
 import { type CheckedHeader, checkRecord, parseLogRecord } from '../log/record.ts'
 import { regionsBackwards } from '../log/regions-backwards.ts'
 import type { FoundRecord, SearchQuery } from '../search-query.ts'
@@ -16,18 +17,21 @@ const dataField = ',"data":'
 
 /**
  * Searches the journal of a session, newest record first. Bytes are compared first: a line is checked and
- * parsed only if a needle of the query is in it, or if it names a blob.
+ * parsed only if a needle of the query is in it, or if it names a blob. Up to `attested`, records count even
+ * if their append is not complete.
  */
 export async function* searchSession(
   directory: SessionDirectory,
   query: SearchQuery,
-  onBytes: (bytes: number) => void = () => {},
+  onBytes: (bytes: number) => void,
+  attested: number,
 ): AsyncGenerator<FoundRecord> {
   const { disk, paths, logs } = directory
   const blobs = new BlobSearch(directory, query, onBytes)
   const wanted = query.needles?.map((text) => new Needle(text))
   const scanned = query.anchor === undefined ? wanted : [new Needle(query.anchor)]
   const needles = scanned && [...scanned, ...(blobs.exist ? [new Needle(blobField)] : [])]
+  let lastWhole: number | undefined
   for (let before = Number.POSITIVE_INFINITY; ;) {
     // Listed again for each segment: the next writer may replace one by a copy.
     const segment = listSegments(logs.journal).findLast(({ firstSeq }) => firstSeq < before)
@@ -43,11 +47,19 @@ export async function* searchSession(
         const header = checkRecord(line)
         if (header === undefined || !isEffective(header, segment)) continue
         const found = await findIn(line, header, query, wanted, blobs)
-        if (found !== undefined) yield found
+        if (found === undefined) continue
+        lastWhole ??= lastWholeRecord(logs.journal, attested)
+        if (found.seq <= lastWhole) yield found
       }
     }
     before = segment.firstSeq
   }
+}
+
+/** The last record whose append is complete: a writer may have died in the middle of the next one. */
+function lastWholeRecord(files: LogFiles, attested: number): number {
+  for (const { seq } of readBackwards(files, { attested })) return seq
+  return 0
 }
 
 /** Does the record count? Where two segments overlap, those of the later one do. */
