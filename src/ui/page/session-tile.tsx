@@ -20,6 +20,7 @@ const placeOf = ({ holds, waits_for, workspace, origin }: SessionTile): string |
 export function SessionTileView({ tile }: { tile: SessionTile }) {
   const { agent, origin, session_id, state, since, last_at, holds, waits_for } = tile
   const place = placeOf(tile)
+  const purpose = tile.purpose ?? tile.title
   const name = agent ?? origin?.agent ?? 'A session'
   const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
     .filter(Boolean)
@@ -48,7 +49,7 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
           )}
         </div>
       )}
-      <p class="purpose">{shown(tile.purpose ?? tile.title ?? '')}</p>
+      {purpose !== null && <p class="purpose">{shown(purpose)}</p>}
       {waits_for !== null && (
         <p class="small wrap" data-state="waiting">
           waits for {pathsText(waits_for.paths)} in {shown(waits_for.name, 80)}, held by{' '}
