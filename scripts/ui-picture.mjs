@@ -1,4 +1,4 @@
-// Plays a scene with real processes, opens `stint ui` in Chromium and saves docs/ui.png: `npm run ui-picture`.
+// Plays a scene with real processes, opens `stint ui` in Chromium, saves docs/ui.png: `npm run ui-picture`.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
