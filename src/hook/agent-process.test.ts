@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { until, World } from '../../test/support/world.ts'
 import { ancestorsOf, readProcessStat } from '../base/process/platform.ts'
+import { homeRegister, WorkspaceClaims } from '../lease/index.ts'
 import { agentProcess, chooseAgent } from './agent-process.ts'
 
 const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })
@@ -22,9 +25,38 @@ test('an orphaned hook has no agent; an agent that is process 1 is found', () =>
   expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'codex')])?.pid).toBe(1)
   expect(chooseAgent('codex', {}, [])).toBeUndefined()
   // Its shell was killed, and the first process of this machine has a name that nothing tells about.
-  expect(chooseAgent('claude', { CLAUDE_PID: '5' }, [ancestor(1, 'first_process')])).toBeUndefined()
+  expect(chooseAgent('codex', {}, [ancestor(1, 'first_process')])).toBeUndefined()
   expect(chooseAgent('claude', { CLAUDE_PID: '1' }, [ancestor(1, 'node')])?.pid).toBe(1)
   expect(chooseAgent('codex', {}, [ancestor(1, 'codex')])?.pid).toBe(1)
+})
+
+test('a hook whose shell was killed works for the process that its host names, alive or dead', () => {
+  for (const first of ['first_process', 'systemd']) {
+    const choose = (pid: number) => chooseAgent('claude', { CLAUDE_PID: String(pid) }, [ancestor(1, first)])
+    expect(choose(process.pid)).toEqual(readProcessStat(process.pid))
+    expect(choose(0x7ffffff0)).toMatchObject({ pid: 0x7ffffff0, started: null })
+  }
+})
+
+test('a hook whose shell was killed claims for its agent, and for a dead agent blocks no other session', async () => {
+  await using world = new HookWorld()
+  const claims = () =>
+    WorkspaceClaims.open(homeRegister(world.env), { workspace: world.workspace }).readSync().record.claims
+  const fireOrphan = async (session: string, agent: number) => {
+    const input = join(world.tmp, `${session}.json`)
+    writeFileSync(input, JSON.stringify(hookEvent('claude', 'pre', { session, cwd: world.workspace })))
+    // The shell ends at once, and process 1 adopts the hook.
+    const orphan = `until read -r pid name state parent rest </proc/self/stat && [ $parent != $$ ]; do :; done; exec "$0" "$1" claude`
+    const env = { CLAUDE_PID: String(agent) }
+    const line = `(${orphan} <"$2" >/dev/null 2>&1) &`
+    await world.start('sh', ['-c', line, process.execPath, hookBin, input], { env }).finished
+    await until('it has claimed', () => claims().some(({ session_id }) => session_id === session))
+  }
+  await fireOrphan('dead', 0x7ffffff0)
+  expect(await world.hook('claude', 'pre', { session: 'next' })).toMatchObject({ allowed: true })
+  await world.hook('claude', 'stop', { session: 'next' })
+  await fireOrphan('alive', process.pid)
+  expect(claims()).toMatchObject([{ session_id: 'alive', detached: false, holders: [{ pid: process.pid }] }])
 })
 
 test('a process name with blanks and parentheses is read correctly', async () => {

@@ -24,7 +24,11 @@ export function agentProcess(
   return agent === undefined ? null : { pid: agent.pid, started: agent.started, ...thisMachine() }
 }
 
-/** Chooses the ancestor that the host names, or else the first that is not a shell. */
+/**
+ * Chooses the ancestor that the host names, or else the first that is not a shell. A hook whose shell was
+ * killed has lost its ancestors, and counts as one of the process that the host names: if that has died, too,
+ * so has the claim.
+ */
 export function chooseAgent(
   host: HostName,
   env: NodeJS.ProcessEnv,
@@ -42,5 +46,6 @@ export function chooseAgent(
     // The variable is inherited by all descendants: it may be that of an outer or a former session.
     if (first !== undefined && !(said > 0)) break
   }
-  return first === undefined || isOrphan || reapers.has(first.name) ? undefined : first
+  if (first === undefined || !(isOrphan || reapers.has(first.name))) return first
+  return said > 0 ? ancestorsOf(said).next().value : undefined
 }
