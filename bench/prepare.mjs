@@ -1,5 +1,5 @@
 // Prepares a run: installs the peers, copies a build of stint, compiles the floors written in C.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +14,17 @@ export function installPeers() {
   if (isNewer(installed, join(here, 'package-lock.json'))) return
   process.stderr.write('installing the peers in bench/\n')
   npm(here, 'ci', '--no-audit', '--no-fund')
+}
+
+/** Installs a missing program where that is possible (Debian, as root); returns whether it is there. */
+export function installTool(name, debianPackage) {
+  const isThere = () => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0
+  if (isThere() || process.getuid?.() !== 0) return isThere()
+  process.stderr.write(`installing ${debianPackage}\n`)
+  const apt = (...args) => spawnSync('apt-get', ['-qq', ...args], { stdio: ['ignore', 2, 2] })
+  apt('update')
+  apt('install', '--yes', '--no-install-recommends', debianPackage)
+  return isThere()
 }
 
 /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installTool } from '../prepare.mjs'
 import { prose } from '../prose.mjs'
 import { environment, run } from '../processes.mjs'
 
@@ -91,7 +92,7 @@ function checkMemory(state, text) {
   assert(megabytes > 0 && megabytes <= maxMegabytes, `${megabytes} MB of memory`)
 }
 
-const isInstalled = (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0
+const hasRipgrep = installTool('rg', 'ripgrep')
 
 const benchOf = (name, what, text) => ({
   name,
@@ -101,7 +102,7 @@ const benchOf = (name, what, text) => ({
   subject: 'stint',
   targets: [{ against: 'grep -F', atMost: 2 }],
   setup,
-  contenders: ['stint', 'grep -F', ...(isInstalled('rg') ? ['ripgrep'] : [])].map((contender) => ({
+  contenders: ['stint', 'grep -F', ...(hasRipgrep ? ['ripgrep'] : [])].map((contender) => ({
     name: contender,
     floor: contender === 'grep -F',
     check(state) {

@@ -96,7 +96,7 @@ async function printHelp(target: Command | CommandGroup, called: string): Promis
 
 /** Answers a group that was called without a command; a person is shown its commands as well. */
 async function refuseGroup(group: CommandGroup, called: string, reply: Reply): Promise<number> {
-  const exit = reply.give({ error: noCommand(group) })
+  const exit = reply.give({ error: noCommand() })
   if (reply.json) return exit
   const { helpFor } = await import('./help.ts')
   writeOut(2, `\n${helpFor(group, called, 2)}`)

@@ -56,9 +56,9 @@ export const loadEntry = async (entry: CommandEntry): Promise<Command | CommandG
 
 const isHelp = (word: string): boolean => ['--help', '-h', 'help'].includes(word)
 
-/** The error of a group that is called without a command. */
-export const noCommand = (group: CommandGroup): StintError =>
-  new StintError('ARG_ERROR', 'no command given', { hint: listed(group) })
+/** The error of a group that is called without a command; its help follows. */
+export const noCommand = (): StintError =>
+  new StintError('ARG_ERROR', 'no command given', { hint: 'Choose one of the commands below.' })
 
 function unknownCommand(group: CommandGroup, called: string, name: string): StintError {
   if (name.startsWith('-')) return unknownGroupOption(group, called, name)
