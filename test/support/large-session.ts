@@ -15,12 +15,13 @@ const groupSize = 50
 export async function makeLargeSession(
   home: string,
   bytes: number,
+  textLength = 4000,
 ): Promise<{ id: string; records: number }> {
   const session = await filesystemStore({ home }).create({ tool: 'large' })
   await session.append({ type: 'note' })
   await session.close()
   const root = join(home, 'sessions', session.id)
-  const body = encodeBody('note', JSON.stringify({ text: 'x'.repeat(4000) }))
+  const body = encodeBody('note', JSON.stringify({ text: 'x'.repeat(textLength) }))
   let file = openSync(join(root, 'journal.log'), 'a')
   let [seq, size, total] = [1, fstatSync(file).size, 0]
   while (total < bytes) {

@@ -2,7 +2,8 @@ import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { stintHome } from '../../base/fs/home.ts'
-import { type Identity, type Liveness, liveness } from '../../base/process/liveness.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { pidExists } from '../../base/process/platform.ts'
 import { type AllClaims, homeRegister, promptedSessions } from '../../lease/index.ts'
 import type { SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
@@ -16,6 +17,9 @@ import { Part } from './part.ts'
 const tickMs = 1000
 /** Changes that come one after the other are told together, in milliseconds. */
 const settleMs = 100
+
+/** Of so many milliseconds, looking takes one, while nothing happens. */
+const share = 200
 
 const noClaims: AllClaims = { targets: [], unreadable: [] }
 
@@ -34,8 +38,10 @@ export class NowFeed {
   readonly #hooks = new Part<Awaited<ReturnType<StatusSources['hooks']>>>(60 * tickMs)
   /** Where watching does not work, all logs are read again now and then. */
   readonly #logs = new Part<void>(15 * tickMs)
-  /** The processes of sessions, as they were at the last look. */
-  #processes: { process: Identity; was: Liveness }[] = []
+  /** The processes of sessions that lived at the last look. */
+  #alive = new Set<number>()
+  /** Until then, in milliseconds, only a change makes it look again. */
+  #restUntilMs = 0
   #watchers = new Map<string, FSWatcher>()
   #tick: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
@@ -109,12 +115,14 @@ export class NowFeed {
 
   /** Looks again if a part is due, or if a process has ended since the last look. */
   #lookIfDue(): void {
-    if (this.#processes.some(({ process, was }) => liveness(process) !== was)) {
+    const hasEnded = [...this.#alive].some((pid) => !pidExists(pid))
+    if (hasEnded) {
       this.#claims.expire()
       this.#sessions.expire()
     }
     const parts = [this.#claims, this.#sessions, this.#server, this.#entries, this.#hooks]
-    if (parts.some(({ isDue }) => isDue)) this.#lookQuietly()
+    const isDue = systemClock.mono() >= this.#restUntilMs && parts.some((part) => part.isDue)
+    if (hasEnded || isDue) this.#lookQuietly()
   }
 
   /** Looks; after a failure the pages keep what they show, until the next look. */
@@ -141,6 +149,7 @@ export class NowFeed {
     let claims = noClaims
     let sessions: SessionSummary[] = []
     let server: ServerContents | undefined
+    const before = process.cpuUsage()
     // Watch first: what changes after this makes the parts due again.
     this.#watchHome()
     const status = await gatherStatus({
@@ -157,16 +166,20 @@ export class NowFeed {
     const all = [...sessions, ...(server?.sessions ?? [])]
     const prompts = ifPossible(() => promptedSessions(process.env)) ?? []
     const incidents = this.activity.incidents(status.at)
-    this.#processes = [
-      ...targets.flatMap(({ claims, waiters }) => [
-        ...claims.flatMap(({ holders }) => holders),
-        ...waiters.map((waiter) => waiter.process),
-      ]),
-      ...all.flatMap(({ holder }) => holder?.process ?? []),
+    const processes = [
+      ...targets.flatMap(({ claims, waiters, observation }) =>
+        [...claims.flatMap(({ holders }) => holders), ...waiters.map((waiter) => waiter.process)].filter(
+          (each) => observation.liveness(each) === 'alive',
+        ),
+      ),
+      ...all.flatMap(({ holder, state }) => (state === 'active' && holder ? holder.process : [])),
       ...prompts.map(({ agent }) => agent),
-    ].map((process) => ({ process, was: liveness(process) }))
+    ]
+    this.#alive = new Set(processes.map(({ pid }) => pid))
     this.#view = nowView({ status, targets, sessions: all, prompts, incidents, readOnly: this.#readOnly })
     this.#tell(this.#view)
+    const { user, system } = process.cpuUsage(before)
+    this.#restUntilMs = systemClock.mono() + ((user + system) / 1000) * share
   }
 
   #tell(view: NowView): void {

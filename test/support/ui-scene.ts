@@ -1,0 +1,48 @@
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { newSessionId } from '../../src/base/text/id.ts'
+import type { SessionWorld } from './session-world.ts'
+import { projectRoot, type Running, until } from './world.ts'
+
+/** Makes closed sessions: one with the store, and copies of it, as a durable session costs several syncs. */
+export async function makeManySessions(world: SessionWorld, count: number): Promise<void> {
+  const id = await world.make('ses_template', 20)
+  const files = readdirSync(world.path(id), { recursive: true, withFileTypes: true })
+    .map((entry) => ({ entry, name: relative(world.path(id), join(entry.parentPath, entry.name)) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const cache = join(world.sessions, '.cache')
+  const marks = readdirSync(cache).filter((name) => name.startsWith(id))
+  for (let made = 1; made < count; made++) {
+    const copy = newSessionId()
+    mkdirSync(world.path(copy), 0o700)
+    for (const { entry, name } of files) {
+      const [from, to] = [world.path(id, name), world.path(copy, name)]
+      if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to)
+      else if (entry.isDirectory()) mkdirSync(to)
+      else writeFileSync(to, readFileSync(from, 'utf8').replaceAll(id, name === 'manifest.json' ? copy : id))
+    }
+    for (const mark of marks) writeFileSync(join(cache, mark.replace(id, copy)), '')
+  }
+  await world.store.list()
+}
+
+const holder = `
+  import { acquireLease } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
+  const [count, ...workspaces] = process.argv.slice(1)
+  for (const [index, workspace] of workspaces.entries())
+    await acquireLease({ workspace, sessionId: 'agent-' + index, purpose: 'part ' + index })
+  console.log('held')
+  setInterval(() => {}, 1e9)`
+
+/** Starts a process that holds this many workspaces, each for another session. */
+export async function holdWorkspaces(world: SessionWorld, count: number): Promise<Running> {
+  const workspaces = Array.from({ length: count }, (_, index) => join(world.tmp, 'work', String(index)))
+  for (const workspace of workspaces) mkdirSync(join(workspace, '.git'), { recursive: true })
+  const args = ['--input-type=module', '-e', holder, String(count), ...workspaces]
+  const running = world.start(process.execPath, args)
+  await until('all workspaces are held', () => {
+    if (running.child.exitCode !== null) throw new Error(running.output().stderr)
+    return running.output().stdout.includes('held')
+  })
+  return running
+}
