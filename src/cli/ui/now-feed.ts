@@ -20,6 +20,8 @@ const settleMs = 100
 
 /** Of so many milliseconds, looking takes one, while nothing happens. */
 const share = 200
+/** The first look reads everything; those after it cost far less. */
+const longestRestMs = 6000
 
 const noClaims: AllClaims = { targets: [], unreadable: [] }
 
@@ -179,7 +181,7 @@ export class NowFeed {
     this.#view = nowView({ status, targets, sessions: all, prompts, incidents, readOnly: this.#readOnly })
     this.#tell(this.#view)
     const { user, system } = process.cpuUsage(before)
-    this.#restUntilMs = systemClock.mono() + ((user + system) / 1000) * share
+    this.#restUntilMs = systemClock.mono() + Math.min(longestRestMs, ((user + system) / 1000) * share)
   }
 
   #tell(view: NowView): void {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/process/clock.ts'
 
-/** Reading a part takes at most one of so many milliseconds. */
-const share = 300
+/** Of so many milliseconds, reading a part takes one, while nothing happens. */
+const share = 1000
 
 type Outcome<Value> = { value: Value } | { error: unknown }
 
