@@ -10,7 +10,10 @@ export const lockKinds = {
     const { acquireLeaseSync, findWorkspace } = await import(library)
     process.env.STINT_HOME = join(directory, 'home')
     mkdirSync(join(directory, 'work'), { recursive: true })
-    const options = { workspace: findWorkspace(join(directory, 'work')), sessionId: session, wait: 60_000 }
+    const workspace = findWorkspace(join(directory, 'work'))
+    // Without a process: the contenders are children of the holder's, and would share its claim.
+    const pid = session === 'holder' ? null : process.pid
+    const options = { workspace, sessionId: session, pid, wait: 60_000 }
     return () => {
       try {
         const lease = acquireLeaseSync(options)
