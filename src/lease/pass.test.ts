@@ -1,11 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
 import { uptimeSeconds } from '../base/process/platform.ts'
 import { homeRegister } from './file-register.ts'
-import { forgetPasses, formatPassFile, type Pass, parsePassFile, renewPasses } from './pass.ts'
+import {
+  forgetPasses,
+  formatPassFile,
+  isLocalFileSystem,
+  type Pass,
+  parsePassFile,
+  renewPasses,
+  sweepPasses,
+} from './pass.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 const agent = ownIdentity()
@@ -51,6 +59,38 @@ test('a sweep removes the passes and marks of dead agents and former boots, and 
   await world.stint(['sweep', '--json'])
   const left = Object.keys(agents).filter((session) => existsSync(join(passes, session)))
   expect(left).toEqual(['living', 'elsewhere'])
+})
+
+test('a sweep keeps the marks of a session that goes on in another process meanwhile', async () => {
+  await using world = new LockWorld()
+  const passes = join(world.home, 'passes')
+  const [marks, later] = ['7', '9'].map((epoch) => join(passes, 'session', `${pass.key}.${epoch}`)) as [
+    string,
+    string,
+  ]
+  mkdirSync(join(passes, 'session'), { recursive: true, mode: 0o700 })
+  writeFileSync(join(passes, 'session', pass.key), formatPassFile(pass))
+  writeFileSync(marks, '+one 1.00 7 edit\n')
+  sweepPasses(passes, () => {
+    writeFileSync(later, '+two 2.00 8 edit\n')
+    return 'dead'
+  })
+  expect([marks, later].map((path) => existsSync(path))).toEqual([false, true])
+})
+
+test('a pass is written on local file systems only', () => {
+  const types = { ext4: 0xef53, xfs: 0x58465342, btrfs: 0x9123683e, tmpfs: 0x01021994, overlay: 0x794c7630 }
+  for (const type of Object.values(types)) expect(isLocalFileSystem(type)).toBe(true)
+  const remote = {
+    nfs: 0x6969,
+    cifs: 0xff534d42,
+    smb2: 0xfe534d42,
+    '9p': 0x01021997,
+    fuse: 0x65735546,
+    ceph: 0xc36400,
+  }
+  for (const type of Object.values(remote)) expect(isLocalFileSystem(type)).toBe(false)
+  expect(isLocalFileSystem(statfsSync('/proc').type)).toBe(false)
 })
 
 test('a pass lists only files that the claim covers at its time', async () => {

@@ -169,7 +169,7 @@ function writePass(
   const uptime = uptimeSeconds()
   const path = join(directory, sessionId)
   for (const each of [directory, path]) ensureHomeDirectory(each)
-  if (uptime === undefined || !isLocal(path)) return
+  if (uptime === undefined || !isLocalFileSystem(statfsSync(path).type)) return
   // The hour begins with the claim's last change by Node, however often the pass is written anew.
   const until = Math.floor(Math.min(uptime, pass.since)) + passSeconds
   const isListed = (each: string): boolean => isPlain(each) && isWithin(each, pass.root)
@@ -189,8 +189,8 @@ const localFileSystems = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x858458f6,
 ])
 
-/** A network file system may show a listing that is out of date. */
-const isLocal = (path: string): boolean => localFileSystems.has(statfsSync(path).type)
+/** Whether a file system of this type, by `statfs`, is local: one of a network may show an old listing. */
+export const isLocalFileSystem = (type: number): boolean => localFileSystems.has(type)
 
 /** A call that may begin without a change of the record. */
 export interface MarkedCall extends PassOwner {
@@ -264,29 +264,34 @@ export function forgetPasses(register: Register, owner: PassOwner): void {
   removeMarks(register, sessionId)
   renewPasses(register, owner)
   const path = join(directory, sessionId)
-  if (listNames(path).every((name) => name === endsName)) removeFlat(path)
+  const names = listNames(path)
+  if (names.every((name) => name === endsName)) removeFlat(path, names)
 }
 
 /** The sweep removes the files of a session whose agent it cannot see after this time: a week. */
 const unusedAfterMs = 7 * 24 * 3_600_000
 
-/** Removes the passes and marks of sessions whose agents have died. */
-export function sweepPasses(directory: string): void {
+/**
+ * Removes the passes and marks of sessions whose agents have died. A session may go on in another process
+ * meanwhile: its marks are in a new file, as its claim has a new epoch, so only the files listed before go.
+ */
+export function sweepPasses(directory: string, livenessOf = liveness): void {
   for (const session of listNames(directory)) {
     const path = join(directory, session)
-    const agents = listNames(path).flatMap(
+    const changedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    const names = listNames(path)
+    const agents = names.flatMap(
       (name) =>
         (isWorkspaceKey(name) && parsePassFile(name, readSmallFile(join(path, name)) ?? '')?.agent) || [],
     )
-    const changedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-    const isDead = agents.length > 0 && agents.every((agent) => liveness(agent) === 'dead')
-    if (isDead || Date.now() - changedAt > unusedAfterMs) removeFlat(path)
+    const isDead = agents.length > 0 && agents.every((agent) => livenessOf(agent) === 'dead')
+    if (isDead || Date.now() - changedAt > unusedAfterMs) removeFlat(path, names)
   }
 }
 
-/** Removes a directory and its files; one with directories in it is not stint's, and stays. */
-function removeFlat(path: string): void {
-  for (const name of listNames(path)) ifPossible(() => unlinkSync(join(path, name)))
+/** Removes files of a directory, and the directory if nothing else is in it. */
+function removeFlat(path: string, names: readonly string[]): void {
+  for (const name of names) ifPossible(() => unlinkSync(join(path, name)))
   ifPossible(() => rmdirSync(path))
 }
 
