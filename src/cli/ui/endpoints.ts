@@ -37,7 +37,7 @@ export function uiEndpoints({
   store: DriverStore
   readOnly: boolean
 }): Routes {
-  const feed = new NowFeed(readOnly)
+  const feed = new NowFeed(store, readOnly)
   const home = homeRegister()
   const registers = register === home ? [home] : [home, register]
   const parts: UiParts = { registers: registers as readonly Register[], store, feed, readOnly }

@@ -49,7 +49,9 @@ test('a recorded session that is killed is shown as crashed without another requ
   await holding.write(1)
   const ui = await UiClient.start(world)
   const lines = ui.lines('/api/now/stream')
-  expect(stateOf((await lines.next()).value, 'ses_writer')).toBe('working')
+  const first = (await lines.next()).value
+  expect(stateOf(first, 'ses_writer')).toBe('working')
+  expect(first.tiles[0].last_act).toBe('message {"n":1}')
   holding.child.kill('SIGKILL')
   let state: string | undefined
   while (state !== 'crashed') state = stateOf((await lines.next()).value, 'ses_writer')

@@ -4,8 +4,9 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { pidExists } from '../../base/process/platform.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { type AllClaims, homeRegister, promptedSessions } from '../../lease/index.ts'
-import type { SessionSummary } from '../../session/index.ts'
+import type { DriverStore, SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, type StatusSources, statusSources } from '../status/gather.ts'
@@ -23,6 +24,9 @@ const share = 200
 /** The first look reads everything; those after it cost far less. */
 const longestRestMs = 6000
 
+/** How many sessions are read for their newest event. */
+const maxLastActs = 20
+
 const noClaims: AllClaims = { targets: [], unreadable: [] }
 
 /**
@@ -31,6 +35,7 @@ const noClaims: AllClaims = { targets: [], unreadable: [] }
  */
 export class NowFeed {
   readonly activity = new ActivityIndex(homeRegister())
+  readonly #store: DriverStore
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
   readonly #claims = new Part<AllClaims>(tickMs)
@@ -44,6 +49,8 @@ export class NowFeed {
   #alive = new Set<number>()
   /** Until then, in milliseconds, only a change makes it look again. */
   #restUntilMs = 0
+  /** The newest events, by session, and the time of the record. */
+  #lastActs = new Map<string, { at: number; text: string | null }>()
   #watchers = new Map<string, FSWatcher>()
   #tick: NodeJS.Timeout | undefined
   #soon: NodeJS.Timeout | undefined
@@ -53,7 +60,8 @@ export class NowFeed {
   #view: NowView | undefined
   #shown = ''
 
-  constructor(readOnly: boolean) {
+  constructor(store: DriverStore, readOnly: boolean) {
+    this.#store = store
     this.#readOnly = readOnly
   }
 
@@ -179,9 +187,35 @@ export class NowFeed {
     ]
     this.#alive = new Set(processes.map(({ pid }) => pid))
     this.#view = nowView({ status, targets, sessions: all, prompts, incidents, readOnly: this.#readOnly })
+    await this.#addLastActs(this.#view)
     this.#tell(this.#view)
     const { user, system } = process.cpuUsage(before)
     this.#restUntilMs = systemClock.mono() + Math.min(longestRestMs, ((user + system) / 1000) * share)
+  }
+
+  /** Adds the newest event of the sessions that are being written; one without a new record is not read. */
+  async #addLastActs({ tiles }: NowView): Promise<void> {
+    const before = this.#lastActs
+    this.#lastActs = new Map()
+    for (const tile of tiles.filter(({ recorded }) => recorded === 'active').slice(0, maxLastActs)) {
+      const { session_id: id, last_at: at } = tile
+      const known = before.get(id)
+      const act = known?.at === at ? known : { at, text: await this.#newestEvent(id) }
+      this.#lastActs.set(id, act)
+      tile.last_act = act.text
+    }
+  }
+
+  async #newestEvent(id: string): Promise<string | null> {
+    try {
+      const [event] = await (await this.#store.inspect(id)).tail(1)
+      return event === undefined
+        ? null
+        : visibleText(`${event.type} ${JSON.stringify(event.data) ?? ''}`, 200)
+    } catch {
+      // It was removed just now, or is damaged, which its state tells.
+      return null
+    }
   }
 
   #tell(view: NowView): void {
