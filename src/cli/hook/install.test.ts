@@ -20,6 +20,7 @@ import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { hostSettings } from '../../hook-install/host-settings.ts'
 import { computeWorkspaceHash, fileRegister, WorkspaceClaims } from '../../lease/index.ts'
+import { shortPath } from '../text/format.ts'
 
 /** Writes a settings file and creates its directories. */
 function plant(path: string, content: string | Buffer): void {
@@ -328,7 +329,9 @@ test('a broken file of one agent does not keep the others from their hooks', asy
   })
   expect(world.read(world.file('claude'))).toBe('not JSON')
   const read = await world.onTerminal('hook install')
-  expect(read).toContain(`Gemini CLI: already installed in ${world.file('gemini')}`)
+  expect(read).toContain(
+    `Gemini CLI: already installed in ${shortPath(world.file('gemini'), world.env.HOME)}`,
+  )
   expect(read).toContain('SETTINGS_INVALID')
 })
 
@@ -463,6 +466,15 @@ test('--dry-run on a terminal shows tabs as they are, and other control characte
   const read = await world.onTerminal('hook install claude --dry-run')
   expect(read).toContain('+\t"a": "\\u007f",')
   expect(read).not.toContain('u0009')
+})
+
+test('--dry-run on a terminal shows the beginning of each diff, paths with ~, and a summary', async () => {
+  await using world = new HookUser()
+  const read = await world.onTerminal('hook install claude --dry-run')
+  const lines = read.trimEnd().split(/\r?\n/)
+  expect(lines[0]).toMatch(/^Claude Code: would install in ~\//)
+  expect(lines.length).toBeLessThan(24)
+  expect(read).toMatch(/^… \d+ more lines: --json has them all\r?\nnothing was changed; 1 file would be\r?$/m)
 })
 
 test('--dry-run shows a diff that `patch` can apply, and changes nothing', async () => {

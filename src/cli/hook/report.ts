@@ -3,6 +3,7 @@ import { agentTitle } from '../../hook/hosts.ts'
 import type { Change } from '../../hook-install/change.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleLines, visibleText } from '../../base/text/escape.ts'
+import { plural, shortPath } from '../text/format.ts'
 
 /** The result of a command that changes hooks, or the servers of agents; `List` names the changes. */
 export type ChangesData<List extends string> = Record<List, ChangeData[]> & {
@@ -78,16 +79,27 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
   absent: ['nothing of stint in', 'nothing of stint in'],
 }
 
-/** Formats the changes for a person, one line per file. */
+/** How many lines of a file's diff are shown; the envelope has all. */
+const shownDiffLines = 20
+
+/** Formats the changes for a person, one line per file, and for a dry run the beginning of each diff. */
 export function renderChanges(changes: readonly ChangeData[], dryRun: boolean): string {
   const lines = changes.map(({ agent, path, outcome, backup, diff }) => {
-    const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(path)}`
-    const kept = backup !== undefined && !dryRun ? ` (backup: ${visibleText(backup)})` : ''
-    if (diff === undefined) return `${what}${kept}`
-    // A settings file may contain control characters, which must not reach the terminal.
-    return `${what}\n${visibleLines(diff.trimEnd().replaceAll('\r\n', '\n'))}`
+    const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(shortPath(path))}`
+    const kept = backup !== undefined && !dryRun ? ` (backup: ${visibleText(shortPath(backup))})` : ''
+    return diff === undefined ? `${what}${kept}` : `${what}\n${renderDiff(diff)}`
   })
-  return lines.join('\n')
+  const changed = changes.filter(({ diff }) => diff !== undefined).length
+  const summary = dryRun ? [`nothing was changed; ${plural(changed, 'file')} would be`] : []
+  return [...lines, ...summary].join('\n')
+}
+
+function renderDiff(diff: string): string {
+  // A settings file may contain control characters, which must not reach the terminal.
+  const lines = visibleLines(diff.trimEnd().replaceAll('\r\n', '\n')).split('\n')
+  const rest = lines.length - shownDiffLines
+  if (rest <= 1) return lines.join('\n')
+  return [...lines.slice(0, shownDiffLines), `… ${rest} more lines: --json has them all`].join('\n')
 }
 
 /** Says each warning once, however many files it is about. */
