@@ -504,9 +504,8 @@ test('the output names the change, the backup and the next steps', async () => {
   await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
   const stdout = await world.onTerminal('hook install')
-  expect(stdout).toContain(
-    `Codex: installed in ${world.file('codex')} (backup: ${world.file('codex')}.stint-backup)`,
-  )
+  const codex = shortPath(world.file('codex'), world.env.HOME)
+  expect(stdout).toContain(`Codex: installed in ${codex} (backup: ${codex}.stint-backup)`)
   expect(stdout).toContain('enter /hooks in Codex')
 })
 
