@@ -35,7 +35,9 @@ export {
 export { backgroundOf, type Work } from './claim-work.ts'
 export { fileRegister, homeRegister } from './file-register.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
+export type { LeaseLoss } from './lease-loss.ts'
 export type { LeaseOptions } from './lease-options.ts'
+export { type LeaseStatus, leaseStatus } from './lease-status.ts'
 export {
   claimPaths,
   computeWorkspaceHash,

@@ -5,7 +5,7 @@ import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim-record.ts'
 import { homeRegister } from './file-register.ts'
-import type { Workspace } from './lease-target.ts'
+import { leaseTarget, type Workspace } from './lease-target.ts'
 import { readDescent } from './party.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
@@ -15,8 +15,10 @@ export interface LeaseOptions {
   sessionId: string
   /** Any directory in the workspace (by default the current one), or a result of `findWorkspace`. */
   workspace?: string | Workspace
-  /** A resource instead of a workspace: any name that all its users agree on, such as `deploy:prod`. */
+  /** A resource instead of a workspace: any text of 1 to 4,096 bytes that its users agree on. */
   resource?: string
+  /** A file instead of a workspace, under whatever path; it need not exist. */
+  file?: string
   /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
   paths?: readonly string[]
   mode?: ClaimMode
@@ -46,7 +48,8 @@ export function prepareLease(options: LeaseOptions): {
     throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
   const waitMs = durationMs(options.wait ?? 0, 'wait')
-  const claims = WorkspaceClaims.open(options.register ?? homeRegister(), options)
+  const register = options.register ?? homeRegister()
+  const claims = new WorkspaceClaims(register, leaseTarget(options, register))
   const paths = claims.pathsOf(options.paths ?? [])
   return {
     claims,

@@ -53,6 +53,28 @@ export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'
   return { key: shared ? key : computeWorkspaceHash(key), name }
 }
 
+/** The target of a lease in a program: a workspace, a file, or a resource of any name. */
+export function leaseTarget(
+  { workspace, resource, file }: { workspace?: string | Workspace; resource?: string; file?: string },
+  register: Pick<Register, 'shared'>,
+): LeaseTarget {
+  if (file !== undefined) return textTarget(`file:${realPathOf(resolve(String(file)))}`, register)
+  return resource === undefined ? workspaceTarget(workspace, register) : textTarget(resource, register)
+}
+
+const maxTextBytes = 4096
+
+function textTarget(name: string, register: Pick<Register, 'shared'>): LeaseTarget {
+  if (typeof name === 'string' && isResourceName(name)) return resourceTarget(name, register)
+  const bytes = Buffer.from(String(name))
+  const isText = bytes.toString() === name && !name.includes('\0')
+  if (!isText || bytes.length === 0 || bytes.length > maxTextBytes)
+    throw new StintError('ARG_ERROR', `a resource is a text of 1 to ${maxTextBytes} bytes`)
+  const key = `resource:${name}`
+  // Where machines share a register, a key has a limited length; no plain name begins with a hash sign.
+  return { key: register.shared ? `resource:#${md5(key)}` : computeWorkspaceHash(key), name }
+}
+
 /** A register that machines share names a workspace after the repository that it is a clone of. */
 export function workspaceTarget(
   workspace: string | Workspace | undefined,

@@ -2,10 +2,18 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { timerMs } from '../base/text/duration.ts'
+import { visibleText } from '../base/text/escape.ts'
 import type { Claim, ClaimHolder } from './claim-record.ts'
+import { type LeaseLoss, lossIn, lossText } from './lease-loss.ts'
 import { type LeaseOptions, prepareLease } from './lease-options.ts'
-import { type AcquireRequest, type RefreshRequest, type ReleaseRequest, withHolder } from './rules.ts'
-import type { Decided } from './stored-claims.ts'
+import {
+  type AcquireRequest,
+  checkClaim,
+  type RefreshRequest,
+  type ReleaseRequest,
+  withHolder,
+} from './rules.ts'
+import type { ClaimsView, Decided } from './stored-claims.ts'
 import type { Granted } from './rules.ts'
 import type { WorkspaceClaims } from './workspace-claims.ts'
 
@@ -101,14 +109,16 @@ export class Lease {
 
   /** Whether this process still holds the claim. Changes nothing. */
   check(): Promise<boolean> {
-    return this.#inTurn(
-      async () => (await this.#claims.check(this.sessionId, this.fence)) !== undefined || this.#lose(),
-    )
+    return this.#inTurn(async () => this.#isIn(await this.#claims.read()))
   }
 
   checkSync(): boolean {
-    if (this.#isOver) return false
-    return this.#claims.checkSync(this.sessionId, this.fence) !== undefined || this.#lose()
+    return !this.#isOver && this.#isIn(this.#claims.readSync())
+  }
+
+  #isIn(view: ClaimsView): boolean {
+    const claim = checkClaim(view.record, this.sessionId, this.fence, view.observation)
+    return claim !== undefined || this.#lose(lossIn(view, this.#claim, this.#epoch))
   }
 
   /** Adds a process as a holder: the claim stands while either lives. `release` gives it up for both. */
@@ -169,8 +179,10 @@ export class Lease {
     return result
   }
 
-  #update({ answer: { claim }, epoch, startedAtMs }: Decided<{ claim?: Claim }>): boolean {
-    if (claim === undefined) return this.#lose()
+  #update(decided: Decided<{ claim?: Claim }>): boolean {
+    const { answer, epoch, startedAtMs } = decided
+    const { claim } = answer
+    if (claim === undefined) return this.#lose(lossIn(decided, this.#claim, this.#epoch))
     // Released while this refresh was under way. If the session has a claim, it belongs to another lease.
     if (this.#isOver) return false
     this.#claim = claim
@@ -181,10 +193,10 @@ export class Lease {
     return true
   }
 
-  #lose(): false {
+  #lose(cause: LeaseLoss): false {
     if (this.#end()) {
-      const message = `the lease on ${this.workspace} was lost`
-      this.#lost = new StintError('LOCK_LOST', message, { facts: { fence: this.fence } })
+      const message = `the lease on ${visibleText(this.workspace)} was lost: ${lossText(cause)}`
+      this.#lost = new StintError('LOCK_LOST', message, { facts: { fence: this.fence }, cause })
       this.#controller?.abort(this.#lost)
     }
     return false
@@ -218,11 +230,12 @@ export class Lease {
     const leftMs = (): number => this.#refreshedAtMs + this.#claim.ttl_ms - systemClock.mono()
     // After a suspend the time may be over although no other session took the claim: still try one refresh.
     const patienceMs = Math.max(leftMs(), this.#refreshIntervalMs)
-    this.#deadline ??= setTimeout(() => this.#lose(), timerMs(patienceMs)).unref()
+    const expire = (error?: unknown): false => this.#lose({ kind: 'expired', error })
+    this.#deadline ??= setTimeout(expire, timerMs(patienceMs)).unref()
     try {
       await this.refresh()
-    } catch {
-      if (leftMs() < 0) this.#lose()
+    } catch (error) {
+      if (leftMs() < 0) expire(error)
     }
   }
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { orderOfGrants } from '../../test/support/waiting-order.ts'
 import { acquireLease } from '../lease/lease.ts'
+import { leaseStatus } from '../lease/lease-status.ts'
 import type { Register } from '../lease/register.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { migrate } from './migrate.ts'
@@ -93,4 +94,21 @@ test('a purge deletes leases that nobody holds or has used for long, and their f
   const again = await acquireLease({ register, resource: 'used', sessionId: 'b' })
   expect(again.fence).toBeGreaterThan(used.fence)
   await Promise.all([held.release(), again.release()])
+})
+
+test('a lease is on any text, and its status says who holds it', async () => {
+  const register = postgresRegister({ pool: await open() }) as Register
+  for (const resource of ['a row of "orders"', '🧵'.repeat(1024)]) {
+    const lease = await acquireLease({ register, resource, sessionId: 'a', pid: null })
+    await expect(acquireLease({ register, resource, sessionId: 'b' })).rejects.toMatchObject({
+      code: 'LOCK_HELD',
+    })
+    expect(await leaseStatus({ register, resource })).toMatchObject({
+      workspace: resource,
+      isFree: false,
+      claims: [{ sessionId: 'a', fence: lease.fence }],
+    })
+    await lease.release()
+    expect((await leaseStatus({ register, resource })).isFree).toBe(true)
+  }
 })
