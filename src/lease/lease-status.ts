@@ -17,7 +17,7 @@ export interface LeaseStatus {
     /** The first process that holds it; null if it belongs to none. */
     pid: number | null
     liveness: Liveness
-    /** `fresh` and `busy` claims are in force; the next session that asks gets what is `dead` or `expired`. */
+    /** `fresh` and `busy` claims are in force. The next session that asks gets a `dead` or `expired` one. */
     state: ClaimStatus
     mode: ClaimMode
     paths: readonly string[]

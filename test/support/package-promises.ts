@@ -17,6 +17,8 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
     'isSessionId',
     'liveness',
     'memoryRegister',
+    'fileRegister',
+    'leaseStatus',
     'newRequestId',
     'newSessionId',
     'parseDuration',
