@@ -97,10 +97,9 @@ test.each<SettingsAgentName>(['claude', 'codex'])(
     writeFileSync(node, `#!/bin/sh\necho x >>'${started}'\nexec '${process.execPath}' "$@"\n`, {
       mode: 0o755,
     })
-    const { session_id, tool_name, tool_input, ...rest } = hookEvent(host, 'pre', { cwd: world.project })
     for (const call of ['one', 'two', 'three']) {
-      const given = { session_id, ...rest, tool_name, tool_input, tool_use_id: call }
-      const ended = await world.line(world.command(host, 'pre'), given)
+      const event = hookEvent(host, 'pre', { cwd: world.project, call })
+      const ended = await world.line(world.command(host, 'pre'), event)
       expect(outcome(host, ended), call).toEqual({ allowed: true, reason: '' })
     }
     expect(readFileSync(started, 'utf8')).toBe('x\n')

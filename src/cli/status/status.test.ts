@@ -104,6 +104,8 @@ test('status shows who holds what, which runs are under way, and which sessions 
   expect(data.sessions).toMatchObject({ total: 2, states: { active: 1, closed: 1 } })
   expect(data.sessions.open).toEqual([
     {
+      key: null,
+      labels: {},
       session_id: session.id,
       state: 'active',
       tool: 'tester',
