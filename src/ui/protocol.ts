@@ -407,16 +407,24 @@ export type AuditLineOf = (AuditRecord | Pending<AuditRecord>) & { session_id: s
 
 export interface DiskView {
   root: string | null
-  now: { entries: number; scratches: number; live: number; orphans: number; files: number; bytes: number }
+  /** In this view, `disk_bytes` is what the disk lost, and `bytes` the length of the files. */
+  now: Record<'entries' | 'scratches' | 'live' | 'orphans' | 'files' | 'bytes' | 'disk_bytes', number>
   by_kind: Record<string, number>
   /** The largest entries of the temp directory. */
   largest: MeasuredEntry[]
   since: number
   history: Activity | null
   /** The monitor's samples. */
-  samples: { at: number; bytes: number; files: number; scratches: number; orphans: number }[]
+  samples: { at: number; disk_bytes: number; files: number; scratches: number; orphans: number }[]
   /** The largest sessions; null if this store cannot measure them. */
-  sessions: { count: number; bytes: number; trash_bytes: number; largest: DiskUse[] } | null
+  sessions: {
+    count: number
+    bytes: number
+    disk_bytes: number
+    trash_bytes: number
+    trash_disk_bytes: number
+    largest: Required<DiskUse>[]
+  } | null
   disk: NowView['disk']
 }
 

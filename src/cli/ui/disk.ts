@@ -24,9 +24,9 @@ export async function viewDisk(store: DriverStore, query: RequestQuery): Promise
     ...stats,
     samples: samples
       .filter((_sample, index) => index % every === 0)
-      .map(({ at, bytes_found: bytes, files, scratches, orphans_found: orphans }) => ({
+      .map(({ at, disk_bytes_found: disk_bytes, files, scratches, orphans_found: orphans }) => ({
         at,
-        bytes,
+        disk_bytes,
         files,
         scratches,
         orphans,
@@ -47,12 +47,13 @@ export async function viewDisk(store: DriverStore, query: RequestQuery): Promise
 /** Null if the store cannot measure its sessions. */
 async function sessionsOf(store: DriverStore): Promise<DiskView['sessions']> {
   try {
-    const { sessions, trashBytes } = await measureSessions(store)
-    const bytes = sessions.reduce((sum, use) => sum + use.bytes, 0)
+    const { sessions, trashBytes, trashDiskBytes } = await measureSessions(store)
     return {
       count: sessions.length,
-      bytes,
+      bytes: sessions.reduce((sum, use) => sum + use.bytes, 0),
+      disk_bytes: sessions.reduce((sum, use) => sum + use.disk_bytes, 0),
       trash_bytes: trashBytes,
+      trash_disk_bytes: trashDiskBytes,
       largest: sessions.slice(0, largestShown),
     }
   } catch {

@@ -190,7 +190,7 @@ test('disk has the temp directory, its samples and the sessions, and the plan wh
   expect(disk).toMatchObject({
     now: { entries: expect.any(Number) },
     sessions: { count: 1 },
-    samples: [{ bytes: 0 }],
+    samples: [{ disk_bytes: 0 }],
   })
   expect(disk.sessions.largest[0].session_id).toBe('ses_a')
   expect(await ui.read('/api/disk/plan')).toMatchObject({ dry_run: true, removed: [] })

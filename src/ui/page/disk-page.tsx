@@ -58,17 +58,21 @@ export function DiskPage() {
 
 function Figures({ disk }: { disk: DiskView }) {
   const figures = [
-    { name: 'Temp directory', value: formatBytes(disk.now.bytes), more: `${disk.now.scratches} scratches` },
+    {
+      name: 'Temp directory',
+      value: formatBytes(disk.now.disk_bytes),
+      more: `${disk.now.scratches} scratches`,
+    },
     { name: 'Left by dead runs', value: String(disk.now.orphans), more: 'orphans' },
     ...(disk.sessions === null
       ? []
       : [
           {
             name: 'Sessions',
-            value: formatBytes(disk.sessions.bytes),
+            value: formatBytes(disk.sessions.disk_bytes),
             more: `${disk.sessions.count} sessions`,
           },
-          { name: 'Trash', value: formatBytes(disk.sessions.trash_bytes), more: 'removed sessions' },
+          { name: 'Trash', value: formatBytes(disk.sessions.trash_disk_bytes), more: 'removed sessions' },
         ]),
   ]
   return (
@@ -101,8 +105,8 @@ function History({ disk }: { disk: DiskView }) {
         </div>
       </section>
     )
-  const most = Math.max(...samples.map(({ bytes }) => bytes))
-  const points = pointsOf(samples.map(({ at, bytes }) => ({ at, value: bytes })))
+  const most = Math.max(...samples.map(({ disk_bytes }) => disk_bytes))
+  const points = pointsOf(samples.map(({ at, disk_bytes }) => ({ at, value: disk_bytes })))
   return (
     <section>
       <h2>Temp directory over time</h2>
@@ -111,7 +115,7 @@ function History({ disk }: { disk: DiskView }) {
           viewBox="0 0 1000 100"
           preserveAspectRatio="none"
           role="img"
-          aria-label={`From ${formatBytes(first.bytes)} to ${formatBytes(last.bytes)}, at most ${formatBytes(most)}`}
+          aria-label={`From ${formatBytes(first.disk_bytes)} to ${formatBytes(last.disk_bytes)}, at most ${formatBytes(most)}`}
         >
           <polygon class="area" points={areaOf(points)} />
           <polyline class="line" points={points} />
@@ -141,7 +145,7 @@ function Plan({
 }) {
   const { data, error } = plan
   if (data === undefined) return error === undefined ? null : <ErrorBox error={error} />
-  const bytes = data.removed.reduce((sum, entry) => sum + entry.bytes, 0)
+  const bytes = data.removed.reduce((sum, entry) => sum + entry.disk_bytes, 0)
   return (
     <section>
       <h2>
@@ -178,7 +182,7 @@ function Plan({
               <tr key={entry.path}>
                 <td class="fill cut mono">{shown(entry.path)}</td>
                 <td>{shown(entry.reason)}</td>
-                <td class="number">{formatBytes(entry.bytes)}</td>
+                <td class="number">{formatBytes(entry.disk_bytes)}</td>
               </tr>
             ))}
           </tbody>
@@ -226,7 +230,7 @@ function Largest({ disk }: { disk: DiskView }) {
                 <span class="cut mono" title={shown(entry.path)}>
                   {shortened(shown(entry.path), 40)}
                 </span>
-                <span class="right">{formatBytes(entry.bytes)}</span>
+                <span class="right">{formatBytes(entry.disk_bytes)}</span>
                 <p class="small dim">
                   <Ago at={entry.created_at} /> old
                 </p>
@@ -239,12 +243,12 @@ function Largest({ disk }: { disk: DiskView }) {
         <section>
           <h2>Largest sessions</h2>
           <ul class="panel">
-            {sessions.map(({ session_id, bytes }) => (
+            {sessions.map(({ session_id, disk_bytes }) => (
               <li class="row" key={session_id}>
                 <a class="mono" data-item href={linkTo('sessions', session_id)}>
                   {shortened(session_id, 20)}
                 </a>
-                <span class="right">{formatBytes(bytes)}</span>
+                <span class="right">{formatBytes(disk_bytes)}</span>
               </li>
             ))}
           </ul>
