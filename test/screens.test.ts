@@ -27,6 +27,10 @@ const makeSessions = `
       title: titles[n % 4],
       workspace: n % 5 === 0 ? process.env.HOME : process.argv[2],
     })
+    if (n === 299) {
+      await session.append({ type: 'message', data: { text: titles[1] } })
+      await session.act({ action: 'shell', subject: titles[1], key: 'rename-1' }, () => 'done')
+    }
     if (n >= 30) await session.close()
   }))
   process.kill(process.pid, 'SIGKILL')
@@ -69,6 +73,8 @@ const commands = [
   'sessions list --all',
   'sessions list --state crashed',
   'sessions du',
+  'sessions search schema',
+  'audit query --all',
   'temp list',
   'temp stats',
   'lock status',
@@ -119,6 +125,21 @@ function brokenWords(lines: readonly string[], text: string): string[] {
 }
 
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '')
+
+test.each(['hook doctor --runs 1', 'mcp install'])(
+  'the sentences of stint %s break no word',
+  async (command) => {
+    terminal.resize(80, 24)
+    const { lines, isWrapped } = await terminal.output(`stint ${command}`)
+    expect(isWrapped, lines.join('\n')).toBe(false)
+  },
+)
+
+test('a search without a hit says so on a terminal, and prints nothing to a pipe', async () => {
+  const { lines } = await terminal.output('stint sessions search "no such text"')
+  expect(lines).toEqual(['nothing found'])
+  expect(await pipe('sessions search nowhere')).toBe('')
+})
 
 test('status fits a screen of 24 rows, and its command for the rest shows the rest', async () => {
   terminal.resize(80, 24)

@@ -1,5 +1,6 @@
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { attestedBy, type DriverStore, type SessionSummary } from '../../session/index.ts'
 import type { Zone } from '../text/format.ts'
 import { printLines } from '../terminal/print.ts'
@@ -12,9 +13,11 @@ interface AllLines {
   /** Makes the filter of one session. */
   matcher: () => (line: AuditLine) => boolean
   zone: Zone
+  /** How wide the screen is. */
+  columns: number
 }
 
-const columns = [
+const csvColumns = [
   'session_id',
   'seq',
   'at',
@@ -34,7 +37,7 @@ const columns = [
  */
 export async function printAllLines(
   store: DriverStore,
-  { format, limit, matcher, zone }: AllLines,
+  { format, limit, matcher, zone, columns }: AllLines,
   warn: (message: string) => void,
 ): Promise<void> {
   const damaged: string[] = []
@@ -42,6 +45,7 @@ export async function printAllLines(
     damaged.push(id)
     warn(`${id}: ${message}`)
   }
+  const fit = (line: string): string => (format === 'text' ? wrapLines(line, columns) : line)
   const lines = async function* (): AsyncGenerator<string> {
     if (format === 'csv') yield csvHeader
     for await (const { session_id, line } of linesOfSessions(store, await store.list(), {
@@ -49,7 +53,7 @@ export async function printAllLines(
       matcher,
       onDamaged,
     }))
-      yield formatLine[format](session_id, line, zone)
+      yield fit(formatLine[format](session_id, line, zone))
   }
   if (!(await printLines(lines())) || damaged.length === 0) return
   throw new StintError(
@@ -104,7 +108,7 @@ async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGene
     throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
 }
 
-export const csvHeader = columns.join(',')
+export const csvHeader = csvColumns.join(',')
 
 /** A line as text, as JSON, or as a row of CSV. */
 export const formatLine: Readonly<

@@ -1,5 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { utcOption, type Zone } from '../text/format.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -43,14 +44,19 @@ export const queryCommand = defineBareCommand({
     ['stint audit query --all --since 7d --failed', 'what went wrong this week, anywhere'],
     ['stint audit query --all --csv > audit.csv', 'for a spreadsheet'],
   ],
-  async run({ say, warn, json }, { options, positionals }) {
+  async run({ say, warn, json, screen }, { options, positionals }) {
     const { all, csv, limit } = options
     if (all ? positionals.length > 0 : csv)
       throw new StintError('ARG_ERROR', all ? '--all and an id exclude each other' : '--csv goes with --all')
     if (all) {
       const store = await openStore(options.store, warn)
       const format = csv ? 'csv' : json ? 'json' : 'text'
-      await printAllLines(store, { format, limit, matcher: () => lineMatcher(options), zone: options }, warn)
+      const { columns } = screen
+      await printAllLines(
+        store,
+        { format, limit, matcher: () => lineMatcher(options), zone: options, columns },
+        warn,
+      )
       return undefined
     }
     const session = await openNamed(options.store, positionals, warn)
@@ -64,11 +70,13 @@ export const queryCommand = defineBareCommand({
     })
     const data = { session_id: session.id, lines: newest.items, matching }
     if (damage === undefined) return data
-    say(renderLines(data.lines, options))
+    say(renderLines(data.lines, options, screen.columns))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
-  render: (data, _, { options }) => renderLines(data?.lines ?? [], options),
+  render: (data, { columns }, { options }) => renderLines(data?.lines ?? [], options, columns),
 })
 
-const renderLines = (lines: readonly AuditLine[], zone: Zone): string =>
-  lines.length === 0 ? 'no such lines' : lines.map((line) => renderLine(line, zone)).join('\n')
+const renderLines = (lines: readonly AuditLine[], zone: Zone, columns: number): string =>
+  lines.length === 0
+    ? 'no such lines'
+    : lines.map((line) => wrapLines(renderLine(line, zone), columns)).join('\n')

@@ -63,7 +63,7 @@ type SlowingVariable = (typeof slowingVariables)[number]
 
 const remedies: Readonly<Record<SlowingVariable, string>> = {
   NODE_OPTIONS: 'start the agent without it',
-  NODE_EXTRA_CA_CERTS: 'hooks are not affected: stint starts them without it',
+  NODE_EXTRA_CA_CERTS: 'stint starts hooks without it, so they are not affected',
 }
 
 /** Functions that start an empty node: without the slowing variables, and with each one that is set. */

@@ -17,6 +17,9 @@ import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
+import type { Screen } from '../../command/stdio.ts'
+import { shortPath } from '../text/format.ts'
 import { showWork } from '../terminal/progress.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
@@ -49,7 +52,7 @@ export const hookDoctorCommand = defineCommand({
     ['stint hook doctor claude --runs 100', 'measure one hook more precisely'],
   ],
   async run(context, { options, positionals }): Promise<DoctorData> {
-    const { scratch, say } = context
+    const { scratch, say, screen } = context
     const agents = readAgents(positionals)
     const workspace = findWorkspace().path
     const seen = targetsToInspect(agents, readPlace(options), workspace).map(inspect)
@@ -84,7 +87,7 @@ export const hookDoctorCommand = defineCommand({
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data
     const working = data.hooks.filter(({ ok }) => ok)
-    if (working.length > 0) say(renderDoctor({ ...data, hooks: working }))
+    if (working.length > 0) say(renderDoctor({ ...data, hooks: working }, screen))
     throw new StintError('HOOKS_BROKEN', broken.flatMap(problemsOf).join('; '), { data })
   },
   render: renderDoctor,
@@ -140,7 +143,7 @@ const problemsOf = (hook: Examined): string[] =>
       `${agentTitle(hook.agent)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
   )
 
-function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
+function renderDoctor({ hooks, floor, reasons }: DoctorData, { columns }: Pick<Screen, 'columns'>): string {
   if (hooks.length === 0) return 'no hooks of stint are installed here; `stint hook install` installs them'
   const times = ({ p50_ms, p95_ms }: Latency): string => `p50 ${p50_ms} ms, p95 ${p95_ms} ms`
   return [
@@ -150,11 +153,13 @@ function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
         ? '\n  the session that holds the workspace starts no Node for a call'
         : ''
       const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
-      return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(hook.path)}${fast}${notes.join('')}`
+      return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(shortPath(hook.path))}${fast}${notes.join('')}`
     }),
     ...(floor === undefined
       ? []
       : [`for comparison: an empty node ${times(floor.node)}; an empty sh ${times(floor.sh)}`]),
     ...reasons.map(({ reason, fix }) => `${reason}: ${fix}`),
-  ].join('\n')
+  ]
+    .map((text) => wrapLines(text, columns))
+    .join('\n')
 }

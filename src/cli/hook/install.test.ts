@@ -477,6 +477,14 @@ test('--dry-run on a terminal shows the beginning of each diff, paths with ~, an
   expect(read).toMatch(/^… \d+ more lines: --json has them all\r?\nnothing was changed; 1 file would be\r?$/m)
 })
 
+test('--dry-run in a pipe shows all of each diff', async () => {
+  await using world = new HookUser()
+  const env = { STINT_OUTPUT: '' }
+  const { stdout } = await world.stint(['hook', 'install', 'claude', '--dry-run'], { env })
+  expect(stdout).not.toContain('more lines')
+  expect(stdout).toMatch(/^\+}\nnothing was changed; 1 file would be\n$/m)
+})
+
 test('--dry-run shows a diff that `patch` can apply, and changes nothing', async () => {
   await using world = new HookUser()
   const path = world.file('claude')

@@ -89,7 +89,7 @@ export const installCommand = defineBareCommand({
     ['stint hook install --dry-run', 'see the changes first'],
     ['stint hook install --snippet >> AGENTS.md', 'tell agents what to do when they are refused'],
   ],
-  async run({ warn, say }, { options, positionals }): Promise<InstallData> {
+  async run({ warn, say, screen }, { options, positionals }): Promise<InstallData> {
     if (options.snippet) return { snippet: snippetAlone(options, positionals) }
     const { scope, hold, subagents, 'dry-run': dryRun } = options
     const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
@@ -111,7 +111,7 @@ export const installCommand = defineBareCommand({
       prompts: options['no-prompts'] ? false : undefined,
     }
     const chosen = { ...choices, dryRun, warn: warnEach }
-    const data = await changeEach(targets, { list: 'hooks', dryRun, say }, (target) =>
+    const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
       installHooks(target, chosen),
     )
     const workspace = findWorkspace().path
@@ -123,8 +123,8 @@ export const installCommand = defineBareCommand({
       next: dryRun ? [] : [...(positionals.includes('vscode') ? [forVsCode] : []), ...nextSteps(targets)],
     }
   },
-  render: (data) =>
-    'snippet' in data ? data.snippet : [renderChanges(data.hooks, data.dry_run), ...data.next].join('\n'),
+  render: (data, { columns }) =>
+    'snippet' in data ? data.snippet : renderChanges(data.hooks, data.dry_run, columns, data.next),
 })
 
 type InstallData = (ChangesData<'hooks'> & { next: string[] }) | { snippet: string }
@@ -176,7 +176,7 @@ export const uninstallCommand = defineBareCommand({
     ['stint hook uninstall git', 'only the guard of this repository'],
     ['stint hook uninstall git --shim', 'only the `git` for your PATH'],
   ],
-  async run({ say }, { options, positionals }): Promise<ChangesData<'hooks'>> {
+  async run({ say, screen }, { options, positionals }): Promise<ChangesData<'hooks'>> {
     const dryRun = options['dry-run']
     const workspace = findWorkspace().path
     const agents = readAgents(positionals)
@@ -184,11 +184,11 @@ export const uninstallCommand = defineBareCommand({
     const targets = targetsToInspect(agents, readPlace(options), workspace).filter(
       ({ kind }) => agents.length === 0 || (kind === 'shim') === isOnlyShim,
     )
-    const data = await changeEach(targets, { list: 'hooks', dryRun, say }, (target) =>
+    const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
       uninstallHooks(target, { dryRun, workspace }),
     )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
   },
-  render: ({ hooks, dry_run }) =>
-    hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(hooks, dry_run),
+  render: ({ hooks, dry_run }, { columns }) =>
+    hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(hooks, dry_run, columns),
 })

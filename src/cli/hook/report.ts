@@ -1,8 +1,10 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import type { BareContext } from '../../command/context.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import type { Change } from '../../hook-install/change.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleLines, visibleText } from '../../base/text/escape.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { plural, shortPath } from '../text/format.ts'
 
 /** The result of a command that changes hooks, or the servers of agents; `List` names the changes. */
@@ -31,7 +33,7 @@ interface Failure {
 /** Changes the targets one by one: a broken file is reported at the end, after all others have changed. */
 export async function changeEach<Target extends { agent: string; path: string }, List extends string>(
   targets: readonly Target[],
-  { list, dryRun, say }: { list: List; dryRun: boolean; say: (text: string) => void },
+  { list, dryRun, say, screen }: { list: List; dryRun: boolean } & Pick<BareContext, 'say' | 'screen'>,
   act: (target: Target) => Promise<Change[]>,
 ): Promise<ChangesData<List>> {
   const changes: ChangeData[] = []
@@ -46,7 +48,7 @@ export async function changeEach<Target extends { agent: string; path: string },
   }
   const data = { dry_run: dryRun, [list]: changes, failures } as ChangesData<List>
   if (failures.length === 0) return data
-  if (changes.length > 0) say(renderChanges(changes, dryRun))
+  if (changes.length > 0) say(renderChanges(changes, dryRun, screen.columns))
   const message = failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
   throw new StintError('PARTIAL_FAILURE', message, { data })
 }
@@ -79,26 +81,35 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
   absent: ['nothing of stint in', 'nothing of stint in'],
 }
 
-/** How many lines of a file's diff are shown; the envelope has all. */
+/** How many lines of a file's diff are shown on a terminal; a pipe and the envelope get all. */
 const shownDiffLines = 20
 
-/** Formats the changes for a person, one line per file, and for a dry run the beginning of each diff. */
-export function renderChanges(changes: readonly ChangeData[], dryRun: boolean): string {
+/**
+ * Formats the changes for a person, one line per file, and for a dry run the diffs, cut on a terminal; then the
+ * steps that are left to the user.
+ */
+export function renderChanges(
+  changes: readonly ChangeData[],
+  dryRun: boolean,
+  columns: number,
+  next: readonly string[] = [],
+): string {
   const lines = changes.map(({ agent, path, outcome, backup, diff }) => {
     const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(shortPath(path))}`
     const kept = backup !== undefined && !dryRun ? ` (backup: ${visibleText(shortPath(backup))})` : ''
-    return diff === undefined ? `${what}${kept}` : `${what}\n${renderDiff(diff)}`
+    const line = wrapLines(`${what}${kept}`, columns)
+    return diff === undefined ? line : `${line}\n${renderDiff(diff, columns)}`
   })
   const changed = changes.filter(({ diff }) => diff !== undefined).length
   const summary = dryRun ? [`nothing was changed; ${plural(changed, 'file')} would be`] : []
-  return [...lines, ...summary].join('\n')
+  return [...lines, ...summary, ...next.map((step) => wrapLines(step, columns))].join('\n')
 }
 
-function renderDiff(diff: string): string {
+function renderDiff(diff: string, columns: number): string {
   // A settings file may contain control characters, which must not reach the terminal.
   const lines = visibleLines(diff.trimEnd().replaceAll('\r\n', '\n')).split('\n')
   const rest = lines.length - shownDiffLines
-  if (rest <= 1) return lines.join('\n')
+  if (rest <= 1 || columns === Number.POSITIVE_INFINITY) return lines.join('\n')
   return [...lines.slice(0, shownDiffLines), `… ${rest} more lines: --json has them all`].join('\n')
 }
 

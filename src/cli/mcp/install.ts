@@ -31,7 +31,7 @@ export const mcpInstallCommand = defineBareCommand({
     ['stint mcp install claude --project', "in this project's .mcp.json, for everyone"],
     ['stint mcp install --dry-run', 'see the changes first'],
   ],
-  async run({ warn, say }, { options, positionals }): Promise<InstallData> {
+  async run({ warn, say, screen }, { options, positionals }): Promise<InstallData> {
     const dryRun = options['dry-run']
     const targets = serversToInstall(
       readMcpAgents(positionals),
@@ -39,12 +39,12 @@ export const mcpInstallCommand = defineBareCommand({
       findWorkspace().path,
     )
     const choices = { dryRun, warn: warnOnce(warn) }
-    const data = await changeEach(targets, { list: 'servers', dryRun, say }, async (target) => [
+    const data = await changeEach(targets, { list: 'servers', dryRun, say, screen }, async (target) => [
       await installServer(target, choices),
     ])
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
-  render: ({ servers, dry_run, next }) => [renderChanges(servers, dry_run), ...next].join('\n'),
+  render: ({ servers, dry_run, next }, { columns }) => renderChanges(servers, dry_run, columns, next),
 })
 
 type InstallData = ChangesData<'servers'> & { next: string[] }
@@ -72,20 +72,20 @@ export const mcpUninstallCommand = defineBareCommand({
     ['stint mcp uninstall', 'wherever it can be seen from here'],
     ['stint mcp uninstall codex', 'only from the settings of Codex'],
   ],
-  async run({ say }, { options, positionals }): Promise<ChangesData<'servers'>> {
+  async run({ say, screen }, { options, positionals }): Promise<ChangesData<'servers'>> {
     const dryRun = options['dry-run']
     const targets = serversToInspect(
       readMcpAgents(positionals),
       readServerPlace(options),
       findWorkspace().path,
     )
-    const data = await changeEach(targets, { list: 'servers', dryRun, say }, async (target) => [
+    const data = await changeEach(targets, { list: 'servers', dryRun, say, screen }, async (target) => [
       await uninstallServer(target, dryRun),
     ])
     return { ...data, servers: data.servers.filter(({ outcome }) => outcome !== 'absent') }
   },
-  render: ({ servers, dry_run }) =>
-    servers.length === 0 ? 'the MCP server is not installed here' : renderChanges(servers, dry_run),
+  render: ({ servers, dry_run }, { columns }) =>
+    servers.length === 0 ? 'the MCP server is not installed here' : renderChanges(servers, dry_run, columns),
 })
 
 /** The place that the user asked for, if any. */

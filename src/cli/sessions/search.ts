@@ -2,6 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import type { FoundEvent } from '../../session/index.ts'
 import { formatTime, utcOption, type Zone } from '../text/format.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -33,7 +34,7 @@ export const searchCommand = defineBareCommand({
     ['stint sessions search --regex "exit code [1-9]" --workspace . -n 5', 'the last failures here'],
     ['stint sessions search deploy --type tool_call --json | jq .session_id', 'one JSON object a line'],
   ],
-  async run({ json, warn, note, signal, quiet }, { options, positionals }) {
+  async run({ json, warn, note, say, screen, signal, quiet }, { options, positionals }) {
     const { regex, type, since, workspace, tool, lines = Number.POSITIVE_INFINITY } = options
     const pattern = patternOf(positionals, regex)
     const store = await openStore(options.store, warn)
@@ -51,13 +52,16 @@ export const searchCommand = defineBareCommand({
       if (lines === 0) return
       for await (const event of found) {
         progress?.clear()
-        yield json ? visibleJson(describeFound(event)) : renderFound(event, options)
+        yield json
+          ? visibleJson(describeFound(event))
+          : wrapLines(renderFound(event, options), screen.columns)
         if (++count >= lines) return
       }
     }
     await printLines(shown(), { atOnce: true })
     progress?.clear()
-    if (count === 0) note('nothing found')
+    const isTerminal = Number.isFinite(screen.columns)
+    if (count === 0) (isTerminal ? say : note)('nothing found')
   },
 })
 

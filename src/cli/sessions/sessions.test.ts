@@ -144,7 +144,11 @@ test('a session that does not exist is refused with those that do', async () => 
   await world.make('theirs')
   expect(await refuse('mine')).toMatchObject({
     message: 'there is no session mine',
-    suggestion: 'The newest are theirs (closed). `stint sessions list` shows them.',
+    suggestion: 'There is only theirs (closed).',
+  })
+  await world.make('newer')
+  expect(await refuse('mine')).toMatchObject({
+    suggestion: 'The newest are newer (closed), theirs (closed). `stint sessions list` shows them.',
   })
   expect(await refuse('.')).toMatchObject({ message: 'there is no session of this workspace' })
 })

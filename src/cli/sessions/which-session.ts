@@ -90,6 +90,8 @@ function notFound(name: string, all: readonly SessionSummary[]): StintError {
   const hint =
     names.length === 0
       ? 'There are no sessions yet.'
-      : `The newest are ${listNames(names)}. \`stint sessions list\` shows them.`
+      : names.length === 1
+        ? `There is only ${listNames(names)}.`
+        : `The newest are ${listNames(names)}. \`stint sessions list\` shows them.`
   return new StintError('NOT_FOUND', `there is no session ${which}`, { hint })
 }
