@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ErrorEntry, errorTable } from '../src/base/errors/error-table.ts'
 import { blocksOf, readPage } from './support/doc-blocks.ts'
@@ -105,6 +105,20 @@ test.concurrent.each(programs)('$page: the program works (%#)', async ({ page, c
   expect(stdout).not.toBe('')
   expect(world.leftovers()).toEqual([])
 })
+
+test.each([...pagesOfFrameworks])(
+  '%s: `require` fails as the page says, and `import` works',
+  async (page) => {
+    await using world = new UserWorld(page)
+    const entry = `stint/${basename(page, '.md')}`
+    const run = (code: string) => world.start(process.execPath, ['-e', code], { cwd: world.tmp }).finished
+    const required = await run(`require('${entry}')`)
+    const [reason = 'no reason'] = /ERR_REQUIRE_\w+/.exec(required.stderr) ?? []
+    expect(readPage(page)).toContain(`\`require('${entry}')\` fails with \`ERR_REQUIRE_ASYNC_MODULE\``)
+    expect(readPage(page)).toContain(`\`${reason}\``)
+    expect(await run(`import('${entry}')`)).toMatchObject({ code: 0, stderr: '' })
+  },
+)
 
 test('every JSON block in the docs parses, and every envelope is valid', () => {
   for (const { code } of ofLanguage('json')) {
