@@ -511,7 +511,7 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
 test('the output names the change, the backup and the next steps', async () => {
   await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
-  const stdout = await world.onTerminal('hook install')
+  const stdout = (await world.onTerminal('hook install')).replaceAll(/\s+/g, ' ')
   const codex = shortPath(world.file('codex'), world.env.HOME)
   expect(stdout).toContain(`Codex: installed in ${codex} (backup: ${codex}.stint-backup)`)
   expect(stdout).toContain('enter /hooks in Codex')

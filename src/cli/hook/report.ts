@@ -85,8 +85,8 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
 const shownDiffLines = 20
 
 /**
- * Formats the changes for a person, one line per file, and for a dry run the diffs, cut on a terminal; then the
- * steps that are left to the user.
+ * Formats the changes for a person, one line per file, and for a dry run the diffs, cut on a terminal; then
+ * the steps that are left to the user.
  */
 export function renderChanges(
   changes: readonly ChangeData[],
