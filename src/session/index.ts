@@ -42,6 +42,7 @@ export {
 export { checkEventType, isSpoolEntry } from './make-entry.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
+export { keyId } from './session-name.ts'
 export { logSessions, readSessionLog, type SessionLogLine } from './session-log.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'

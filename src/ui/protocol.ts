@@ -310,6 +310,8 @@ export interface NoteRow {
 export interface ListedSession {
   session_id: string
   state: SessionState
+  /** The name that its program has given it: see `store.create({ key })`. */
+  key: string | null
   tool: string | null
   title: string | null
   workspace: string | null

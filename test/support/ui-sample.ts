@@ -253,6 +253,7 @@ export const sampleWorkspace: WorkspaceView = {
 export const sampleSession: SessionView = {
   session_id: 'ses_01KC4X8T5M2Q7R9V3W6Y8Z0A1B',
   state: 'crashed',
+  key: null,
   tool: 'import',
   title: 'Nightly import of orders',
   workspace: '/home/ana/src/orders',

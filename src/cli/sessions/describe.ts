@@ -35,7 +35,7 @@ export const sessionColumns = (now: number): Column<SessionDescription>[] => [
   { title: 'TURNS', cell: (each) => each.turns, align: 'right', spare: 1 },
   { title: 'TOOL', cell: (each) => each.tool, cut: 'end', least: 6, spare: 3 },
   { title: 'WORKSPACE', cell: (each) => shortPath(each.workspace ?? ''), cut: 'middle', least: 12 },
-  { title: 'TITLE', cell: (each) => each.title, cut: 'end', least: 22 },
+  { title: 'TITLE', cell: (each) => each.title ?? each.key, cut: 'end', least: 22 },
 ]
 
 export const describeHolder = ({ process: owner, since, beat, kind, purpose }: Holder) => ({

@@ -137,6 +137,18 @@ test('a session is named by its agent, by a dot for the newest one here, or as a
   expect(errorOf(await world.run('show', '0f5e…'))?.code).toBe('ARG_ERROR')
 })
 
+test('a session with a key is listed under its key, and found by it', async () => {
+  await using world = new SessionWorld({ STINT_OUTPUT: '' })
+  const key = 'threads/ümit 7'
+  await (await world.store.create({ key, tool: 'graph' })).close()
+  expect((await world.stint(['sessions', 'list'])).stdout).toMatch(/^key_.* graph .*threads\/ümit 7$/m)
+  const { stdout } = await world.run('show', key, '--json')
+  expect(JSON.parse(stdout)).toMatchObject({ data: { key } })
+  expect(errorOf(await world.run('show', 'threads/other'))?.code).toBe('SESSION_ID_INVALID')
+  expect(errorOf(await world.run('show', 'none'))?.suggestion).toBe(`There is only ${key} (closed).`)
+  expect((await world.run('rm', key)).code).toBe(0)
+})
+
 test('a session that does not exist is refused with those that do', async () => {
   await using world = new SessionWorld()
   const refuse = async (name: string) => errorOf(await world.run('show', name))

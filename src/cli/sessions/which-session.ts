@@ -1,14 +1,16 @@
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { isSessionId } from '../../base/text/id.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { checkSessionId, type DriverStore, idsOf, type SessionSummary } from '../../session/index.ts'
+import { checkSessionId, type DriverStore, idsOf, keyId, type SessionSummary } from '../../session/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { openStore } from '../store.ts'
 
 /** The session that a name means. */
 export interface ResolvedSession {
   id: string
-  /** Whether the whole id was given: then a command that destroys something need not ask. */
+  /** Whether the whole id or key was given: then a command that destroys something need not ask. */
   isExact: boolean
 }
 
@@ -32,7 +34,7 @@ export function idArgument(positionals: readonly string[]): string {
   const [id, extra] = positionals
   if (id === undefined)
     throw new StintError('ARG_ERROR', 'no session given', {
-      hint: 'Give its id, the beginning of it, its agent, or . for the newest one here; `stint sessions list` shows all.',
+      hint: 'Give its id, the beginning of it, its key, its agent, or . for the newest one here; `stint sessions list` shows all.',
     })
   if (extra !== undefined)
     throw new StintError(
@@ -47,14 +49,17 @@ export const findId = async (store: DriverStore, name: string): Promise<string> 
   (await findSession(store, name)).id
 
 /**
- * Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. Otherwise the name
- * of an agent or program means its newest session, and `.` the newest one of this workspace.
+ * Finds a session by its id, by its key, or by a prefix that no other id has; `ses_` may be left out.
+ * Otherwise the name of an agent or program means its newest session, and `.` the newest one of this workspace.
  */
 export async function findSession(store: DriverStore, name: string): Promise<ResolvedSession> {
   const isId = name !== '.' && !name.includes('…')
-  if (isId) checkSessionId(name)
-  const ids = isId ? await idsOf(store.driver, name) : []
+  const ids = isId && isSessionId(name) ? await idsOf(store.driver, name) : []
   if (ids.includes(name)) return { id: name, isExact: true }
+  const hash = isId ? ifPossible(() => keyId(name)) : undefined
+  const [ofKey] = hash === undefined ? [] : await idsOf(store.driver, hash)
+  if (ofKey !== undefined) return { id: ofKey, isExact: true }
+  if (isId) checkSessionId(name)
   const [only, other] = ids
   if (only !== undefined && other === undefined) return { id: only, isExact: false }
   if (only !== undefined) throw ambiguous(name, ids)
@@ -86,7 +91,7 @@ const ambiguous = (name: string, candidates: readonly string[]): StintError =>
 
 function notFound(name: string, all: readonly SessionSummary[]): StintError {
   const which = name === '.' ? 'of this workspace' : visibleText(name, 140)
-  const names = all.map(({ id, state }) => `${id} (${state})`)
+  const names = all.map(({ id, key, state }) => `${visibleText(key ?? id, 80)} (${state})`)
   const hint =
     names.length === 0
       ? 'There are no sessions yet.'

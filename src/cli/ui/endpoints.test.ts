@@ -70,6 +70,17 @@ test('a workspace has its claims, lanes, activities and notes', async () => {
   ).toEqual([])
 })
 
+test('a session with a key is shown and found by its key', async () => {
+  await using world = new SessionWorld()
+  const key = 'threads/7'
+  await using session = await world.store.create({ key })
+  const ui = await UiClient.start(world)
+  expect((await ui.read('/api/sessions?text=Threads')).sessions).toMatchObject([
+    { session_id: session.id, key },
+  ])
+  expect((await ui.read('/api/now')).tiles).toMatchObject([{ session_id: session.id, title: key }])
+})
+
 test('sessions come in pages, and one session with all that its command shows', async () => {
   await using world = new SessionWorld()
   for (const id of ['ses_a', 'ses_b', 'ses_c']) await world.make(id)

@@ -136,7 +136,7 @@ function tileOf(session_id: string, known: Known, now: number): SessionTile {
       prompt?.agent.pid ??
       summary?.holder?.process.pid ??
       null,
-    title: summary?.title ?? null,
+    title: summary?.title ?? summary?.key ?? null,
     purpose:
       claims.find(({ claim }) => claim.purpose !== null)?.claim.purpose ??
       origin?.prompt ??

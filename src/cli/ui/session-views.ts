@@ -27,9 +27,9 @@ export async function listSessionPage(store: DriverStore, query: RequestQuery): 
     workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
   })
   const matching = found.filter(
-    ({ id, title = '', tool = '', workspace: of = '', ...each }) =>
+    ({ id, key = '', title = '', tool = '', workspace: of = '', ...each }) =>
       (state === undefined || each.state === state) &&
-      (text === undefined || [id, title, tool, of].some((field) => field.toLowerCase().includes(text))),
+      (text === undefined || [id, key, title, tool, of].some((field) => field.toLowerCase().includes(text))),
   )
   return {
     sessions: matching.slice(from, from + limit).map(describeSession),

@@ -91,7 +91,7 @@ function SessionLine({ row }: { row: ListedSession }) {
       </td>
       <td class="fill cut">
         <a data-item href={linkTo('sessions', row.session_id)}>
-          {shown(row.title ?? shortened(row.session_id, 20), 200)}
+          {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
         </a>
       </td>
       <td class="place">{row.workspace !== null && <Place name={row.workspace} />}</td>
