@@ -50,7 +50,8 @@ export const findId = async (store: DriverStore, name: string): Promise<string> 
 
 /**
  * Finds a session by its id, by its key, or by a prefix that no other id has; `ses_` may be left out.
- * Otherwise the name of an agent or program means its newest session, and `.` the newest one of this workspace.
+ * Otherwise the name of an agent or program means its newest session, and `.` the newest one of this
+ * workspace.
  */
 export async function findSession(store: DriverStore, name: string): Promise<ResolvedSession> {
   const isId = name !== '.' && !name.includes('…')
