@@ -1,6 +1,6 @@
 // Prepares a run: installs the peers, copies a build of stint, compiles the floors written in C.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -41,6 +41,8 @@ export async function takeStint({ base }) {
   // Each run makes its own code caches, which another program may be writing here.
   cpSync(dist, join(copy, 'dist'), { recursive: true, filter: (path) => !path.includes('.cache') })
   cpSync(join(project, 'package.json'), join(copy, 'package.json'))
+  // The adapters import the frameworks that the peers use.
+  symlinkSync(join(here, 'node_modules'), join(copy, 'node_modules'))
   return {
     library: pathToFileURL(join(copy, 'dist/index.js')).href,
     bin: join(copy, 'dist/bin/stint.cjs'),
