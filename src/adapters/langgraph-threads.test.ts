@@ -1,5 +1,5 @@
 import { Annotation, Command, interrupt, MemorySaver, StateGraph } from '@langchain/langgraph'
-import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
+import { type BaseCheckpointSaver, emptyCheckpoint, TASKS, uuid6 } from '@langchain/langgraph-checkpoint'
 import { expect, test } from 'vitest'
 import { allOf } from '../../test/support/all-of.ts'
 import { SessionWorld } from '../../test/support/session-world.ts'
@@ -135,6 +135,23 @@ test('the newest checkpoint is read from the end of the journal, however long th
   expect(all.map(({ checkpoint }) => checkpoint.channel_values)).toEqual(
     Array.from({ length: count }, (_, index) => ({ rare: 'kept', value: count - index })),
   )
+})
+
+test('a checkpoint with all channels is read from its own record, and one of an old format with what was sent to it', async () => {
+  await using world = new SessionWorld()
+  const saver = new StintSaver(world.store)
+  let config = await put(saver, thread('t'), 'first', 1)
+  for (let n = 2; n <= 40; n++) config = await put(saver, config, n, n)
+  await saver.putWrites(config, [[TASKS, 'sent']], 'task')
+  const old = { ...emptyCheckpoint(), v: 3, id: uuid6(41), channel_values: { value: 'last' } }
+  await saver.put(config, { ...old, channel_versions: { value: 41 } }, meta, { value: 41 })
+  const [{ id = '' } = {}] = await world.store.list()
+  const events = await allOf((await world.store.inspect(id)).events({ type: 'checkpoint' }))
+  const since = events.map(({ data }) => (data as CheckpointData).since)
+  expect(since).toEqual([...Array.from({ length: 40 }, () => undefined), events.at(-2)?.seq ?? 0])
+  await world.store.close()
+  const other = new StintSaver(filesystemStore({ home: world.home }))
+  expect(await valueOf(other, thread('t'))).toEqual({ value: 'last', [TASKS]: ['sent'] })
 })
 
 test('a checkpoint whose id sorts before an earlier one does not become the newest', async () => {

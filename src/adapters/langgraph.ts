@@ -118,17 +118,8 @@ export class StintSaver extends BaseCheckpointSaver {
       // A fork is made on purpose.
       if (metadata.source !== 'fork') this.#assertNotOvertaken(history, thread, { ns, id, parent })
       const writer = this.#writer
-      const data = history.prepare({
-        ns,
-        id,
-        parent,
-        writer,
-        versions,
-        channels,
-        checkpoint,
-        metadata: facts,
-      })
-      return { type: 'checkpoint', data }
+      const given = { ns, id, parent, writer, versions, channels, checkpoint, metadata: facts }
+      return { type: 'checkpoint', data: history.prepare(given, needsSends(rest)) }
     })
     return { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: id } }
   }
@@ -206,7 +197,7 @@ export class StintSaver extends BaseCheckpointSaver {
       channel_versions: { ...versions },
     }
     const from = parent === undefined ? undefined : history.find(ns, parent)
-    if (checkpoint.v < 4 && from !== undefined) await this.#addSends(checkpoint, from)
+    if (needsSends(checkpoint) && from !== undefined) await this.#addSends(checkpoint, from)
     return {
       config: configOf(id),
       checkpoint,
@@ -216,7 +207,7 @@ export class StintSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Before version 4 of the format, what a step sends to other nodes was not in the next checkpoint. */
+  /** Adds what the step before has sent to other nodes. */
   async #addSends(
     { channel_values, channel_versions }: Checkpoint,
     { writes }: StoredCheckpoint,
@@ -250,6 +241,9 @@ export class StintSaver extends BaseCheckpointSaver {
     return await this.serde.loadsTyped(type, isJson ? text : new Uint8Array(Buffer.from(text, encoding)))
   }
 }
+
+/** Before version 4 of the format, what a step sends to other nodes was not in the next checkpoint. */
+const needsSends = ({ v }: Pick<Checkpoint, 'v'>): boolean => v < 4
 
 function placeOf({ configurable = {} }: RunnableConfig): { thread: string; ns: string; id?: string } {
   const { thread_id: thread, checkpoint_ns: ns = '', checkpoint_id } = configurable

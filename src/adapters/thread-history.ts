@@ -109,36 +109,47 @@ export class ThreadHistory {
 
   /** The values of all channels: its own, and those that it has in the version of its parent. */
   valuesOf(data: CheckpointData): Map<string, StoredValue> {
+    return this.#collect(data).values
+  }
+
+  /** The values of all channels, and the first record of the ancestors that have them: Infinity without any. */
+  #collect(data: CheckpointData): { values: Map<string, StoredValue>; from: number } {
     const values = new Map(data.channels)
     const wanted = new Map(Object.entries(data.versions).filter(([name]) => !values.has(name)))
+    let from = Infinity
     for (let at: CheckpointData | undefined = data; at !== undefined && !at.full && wanted.size > 0;) {
-      const parent: CheckpointData | undefined = this.#parentOf(at)?.data
-      const channels = new Map(parent?.channels)
-      const versions = new Map(Object.entries(parent?.versions ?? {}))
+      const parent = this.#parentOf(at)
+      const channels = new Map(parent?.data?.channels)
+      const versions = new Map(Object.entries(parent?.data?.versions ?? {}))
       for (const [name, version] of wanted) {
         const value = channels.get(name)
         if (versions.get(name) !== version) wanted.delete(name)
         else if (value !== undefined && wanted.delete(name)) values.set(name, value)
       }
-      at = parent
+      at = parent?.data
+      if (parent !== undefined && at !== undefined) from = Math.min(from, parent.seq)
     }
-    return values
+    return { values, from }
   }
 
   #parentOf({ ns, parent }: NewCheckpoint): Entry | undefined {
     return parent === undefined ? undefined : this.#namespaces.get(ns)?.get(parent)
   }
 
-  /** The data of the event for a new checkpoint, which says how far back its readers must read. */
-  prepare(given: NewCheckpoint): CheckpointData {
-    const { writesFrom } = this.#at(given.ns, given.id)
+  /**
+   * The data of the event for a new checkpoint, which says how far back its readers must read. `needsParent`:
+   * they read the writes of its parent, too.
+   */
+  prepare(given: NewCheckpoint, needsParent: boolean): CheckpointData {
+    const { writesFrom = Infinity } = this.#at(given.ns, given.id)
     const newest = this.#newest.get(given.ns)
-    const parent = this.#parentOf(given)
-    const needed = writesFrom === undefined ? [] : [writesFrom]
+    const parent = needsParent ? this.#parentOf(given) : undefined
+    const needed = [writesFrom]
     if (newest?.data !== undefined && given.id.localeCompare(newest.data.id) < 0) needed.push(firstOf(newest))
-    if (parent?.data === undefined) return withSince(given, needed)
-    if (this.lastSeq - firstOf(parent) < maxRecordsBack) return withSince(given, [...needed, firstOf(parent)])
-    return withSince({ ...given, full: true, channels: [...this.valuesOf(given)] }, needed)
+    if (parent?.data !== undefined) needed.push(parent.seq, parent.writesFrom ?? Infinity)
+    const { values, from } = this.#collect(given)
+    if (this.lastSeq - from < maxRecordsBack) return withSince(given, [...needed, from])
+    return withSince({ ...given, full: true, channels: [...values] }, needed)
   }
 
   /**
@@ -166,8 +177,10 @@ const isStored = (entry: Entry): entry is Entry & StoredCheckpoint => entry.data
 /** The first record that is needed to read this checkpoint. */
 const firstOf = ({ seq, data }: Entry): number => data?.since ?? seq
 
-const withSince = (data: CheckpointData, needed: number[]): CheckpointData =>
-  needed.length === 0 ? data : { ...data, since: Math.min(...needed) }
+function withSince(data: CheckpointData, needed: number[]): CheckpointData {
+  const since = Math.min(...needed)
+  return since === Infinity ? data : { ...data, since }
+}
 
 /** The record from which the newest checkpoint of a namespace can be read, if it is among these events. */
 export function firstNeeded(
