@@ -66,4 +66,6 @@ else {
   install('examples/jest', '--ignore-scripts')
   // Without the optional packages, which are the binaries of Claude Code.
   install('test/adapters', '--ignore-scripts', '--omit=optional')
+  // LangGraph's SQLite saver is a peer of the benches.
+  if (process.argv.includes('--torture')) install('bench')
 }

@@ -15,20 +15,7 @@ interface Answer {
 export async function twoWriters(rounds: number): Promise<void> {
   await using world = new World()
   const home = join(world.tmp, 'home')
-  const program = join(projectRoot, 'test/fixtures/langgraph-writer.mjs')
-  const writers = [1, 2].map(() =>
-    world.start(process.execPath, [program, home], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }),
-  )
-  const hear = ({ child }: (typeof writers)[number]) =>
-    once(child, 'message').then(([said]) => said as Answer)
-  const tell = (order: string): Promise<Answer[]> =>
-    Promise.all(
-      writers.map((writer) => {
-        writer.child.send(order)
-        return hear(writer)
-      }),
-    )
-  await Promise.all(writers.map(hear))
+  const tell = await startWriters(world, 'stint', home)
   const stored: string[] = []
   for (let round = 0; round < rounds; round++) {
     const read = await tell('read')
@@ -46,4 +33,44 @@ export async function twoWriters(rounds: number): Promise<void> {
     ],
   )
   expect(chain.toReversed()).toEqual(stored.map((id, index) => [id, stored[index - 1]]))
+}
+
+/**
+ * The same with LangGraph's own SQLite saver. Returns how many puts were refused, and how many checkpoints
+ * have another beside them that continues the same one.
+ */
+export async function twoSqliteWriters(rounds: number): Promise<{ refused: number; forked: number }> {
+  await using world = new World()
+  const tell = await startWriters(world, 'sqlite', join(world.tmp, 'checkpoints.db'))
+  let refused = 0
+  for (let round = 0; round < rounds; round++) {
+    await tell('read')
+    refused += (await tell('put')).filter(({ error }) => error !== undefined).length
+  }
+  const [parents] = await tell('parents')
+  await tell('leave')
+  const all = JSON.parse(parents?.answer ?? '[]') as (string | null)[]
+  return { refused, forked: all.length - new Set(all).size }
+}
+
+/** Starts the two processes. The function sends both an order, and returns what they answer. */
+async function startWriters(
+  world: World,
+  kind: 'stint' | 'sqlite',
+  path: string,
+): Promise<(order: string) => Promise<Answer[]>> {
+  const program = join(projectRoot, 'test/fixtures/langgraph-writer.mjs')
+  const writers = [1, 2].map(() =>
+    world.start(process.execPath, [program, path, kind], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }),
+  )
+  const hear = ({ child }: (typeof writers)[number]) =>
+    once(child, 'message').then(([said]) => said as Answer)
+  await Promise.all(writers.map(hear))
+  return (order) =>
+    Promise.all(
+      writers.map((writer) => {
+        writer.child.send(order)
+        return hear(writer)
+      }),
+    )
 }
