@@ -24,7 +24,7 @@ const savers = {
   },
 }
 
-/** Opens a saver. Its `put` stores the next checkpoint of a conversation of 10 messages; returns its config. */
+/** Opens a saver. Its `put` stores the next checkpoint of a conversation, and returns its config. */
 async function open(directory, kind, stint) {
   const { emptyCheckpoint, uuid6 } = await import('@langchain/langgraph-checkpoint')
   const { saver, close } = await savers[kind](directory, stint)
@@ -44,7 +44,7 @@ async function readNewest(saver, { configurable: { thread_id, checkpoint_id } })
   assert.equal(checkpoint.channel_values.messages.length, 10)
 }
 
-/** Nanoseconds of a put + getTuple. `threadOf` says from the number of the call to which thread it belongs. */
+/** Nanoseconds of a put + getTuple. `threadOf` returns the thread for the number of a call. */
 async function costOfSteps({ place, stint }, kind, count, threadOf) {
   const { saver, put, close } = await open(place.renew(), kind, stint)
   const newest = new Map()

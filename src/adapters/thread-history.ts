@@ -112,7 +112,7 @@ export class ThreadHistory {
     return this.#collect(data).values
   }
 
-  /** The values of all channels, and the first record of the ancestors that have them: Infinity without any. */
+  /** The values of all channels, and the first record of the ancestors that have them, or Infinity. */
   #collect(data: CheckpointData): { values: Map<string, StoredValue>; from: number } {
     const values = new Map(data.channels)
     const wanted = new Map(Object.entries(data.versions).filter(([name]) => !values.has(name)))
