@@ -1,13 +1,14 @@
 import { after, systemClock } from '../../base/process/clock.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { type EntryTotals, measureEntries, recordSample, sumEntries } from '../../sweep/index.ts'
 import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { print } from '../terminal/print.ts'
 import { showWork } from '../terminal/progress.ts'
-import { formatSpace, plural } from '../text/format.ts'
+import { formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { CsvFile } from './csv.ts'
 
 export const tempWatchCommand = defineBareCommand({
@@ -19,6 +20,7 @@ export const tempWatchCommand = defineBareCommand({
     'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
     csv: { type: 'string', value: 'FILE', help: 'append each sample to this file, too' },
     ...budgetOptions,
+    ...utcOption,
   },
   envelope: 'on-request',
   stream: true,
@@ -28,7 +30,7 @@ export const tempWatchCommand = defineBareCommand({
     ['stint temp watch --json', 'one JSON object a line'],
   ],
   async run(context, { options }) {
-    const { signal, json, warn } = context
+    const { signal, json, warn, screen } = context
     const intervalMs = readInterval(options.interval)
     const end = systemClock.mono() + (options['max-runtime'] ?? Number.POSITIVE_INFINITY)
     const csv = options.csv === undefined ? undefined : new CsvFile(options.csv)
@@ -43,7 +45,7 @@ export const tempWatchCommand = defineBareCommand({
       const disk_growth = total.disk_bytes - (before ?? total).disk_bytes
       const line = json
         ? visibleJson({ at, ...total, growth, disk_growth })
-        : renderLine(at, total, disk_growth)
+        : wrapLines(renderLine(at, total, disk_growth, options), screen.columns)
       if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
       await recordSample('watch', { entries })
@@ -59,9 +61,9 @@ export const tempWatchCommand = defineBareCommand({
   },
 })
 
-function renderLine(at: number, total: EntryTotals, growth: number): string {
+function renderLine(at: number, total: EntryTotals, growth: number, zone: Zone): string {
   return [
-    new Date(at).toISOString(),
+    formatTime(at, zone),
     plural(total.files, 'file'),
     plural(total.directories, 'directory', 'directories'),
     formatSpace(total),
