@@ -362,7 +362,7 @@ test('a terminal shows tables, sentences and sparklines', async () => {
   await terminal.shows(/^history: 1 sample over 0s$/m)
   await terminal.shows(/^ {2}orphans +\S+ +at most 1$/m)
   terminal.enter('clear; stint temp watch')
-  await terminal.shows(/Z {2}2 files /)
+  await terminal.shows(/:\d\d {2}2 files /)
   terminal.press('C-c')
   await terminal.shows(/\[130\] ready>$/m)
   expect(terminal.screen()).not.toContain('CANCELLED')

@@ -41,7 +41,7 @@ test('watch prints and appends to the CSV one line per sample; it ends with 0, o
   const again = await world.stint(['temp', 'watch', '--max-runtime', '0', '--csv', csv])
   expect(again).toMatchObject({ code: 0, stderr: '' })
   expect(again.stdout).toMatch(
-    /^\S+Z {2}3 files {2}2 directories {2}\d.*1 scratch {2}0 live {2}1 orphan {2}\+0 B\n$/,
+    /^[-\d]+ [:\d]+ {2}3 files {2}2 directories {2}\d.*1 scratch {2}0 live {2}1 orphan {2}\+0 B\n$/,
   )
   const grown = readFileSync(csv, 'utf8').trimEnd().split('\n')
   expect(grown).toHaveLength(rows.length + 2)
