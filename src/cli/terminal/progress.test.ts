@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { ProgressBar, progressLine, wantsProgress } from './progress.ts'
+import { ProgressBar, progressLine, showWork, wantsProgress } from './progress.ts'
 
 const count = { done: 250, total: 1000 }
 const progress = { label: 'sweeping', count, bytes: 3 << 20, elapsedMs: 4200 }
@@ -53,4 +54,15 @@ test('a bar that was never drawn clears nothing', () => {
 
 test('work without a size shows how long it takes', () => {
   expect(progressLine({ label: 'measuring', elapsedMs: 2500 }, 80)).toBe('measuring  2s')
+})
+
+test('work that has ended, or was interrupted, leaves no listener', async () => {
+  const controller = new AbortController()
+  const context = { signal: controller.signal, quiet: true }
+  expect(await showWork('measuring', context, async () => 7)).toBe(7)
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  const endless = showWork('measuring', context, () => new Promise(() => {}))
+  controller.abort(new Error('stopped'))
+  await expect(endless).rejects.toThrow('stopped')
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([])
 })

@@ -53,10 +53,14 @@ export async function openProgressBar(
     columns,
     write,
     now: systemClock.mono,
-    onClear: () => clearInterval(timer),
+    onClear() {
+      clearInterval(timer)
+      signal.removeEventListener('abort', clear)
+    },
   })
+  const clear = (): void => bar.clear()
   // Otherwise the message about the interruption would follow the bar on the same line.
-  signal.addEventListener('abort', () => bar.clear(), { once: true })
+  signal.addEventListener('abort', clear, { once: true })
   return bar
 }
 
@@ -73,13 +77,16 @@ export async function showWork<Result>(
 ): Promise<Result> {
   const bar = await openProgressBar(label, context)
   const { signal } = context
-  const interrupted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+  let interrupt = (): void => {}
+  const interrupted = new Promise<never>((_, reject) => (interrupt = () => reject(signal.reason as Error)))
+  signal.addEventListener('abort', interrupt, { once: true })
+  if (signal.aborted) interrupt()
   try {
-    return await Promise.race([work((done) => bar?.update(done)), interrupted])
+    return await Promise.race([interrupted, work((done) => bar?.update(done))])
   } finally {
     bar?.clear()
+    // A command that watches does the same work again and again.
+    signal.removeEventListener('abort', interrupt)
   }
 }
 
