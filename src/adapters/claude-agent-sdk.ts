@@ -20,7 +20,7 @@ const { foldSessionSummary } = await importPeer(
   () => import('@anthropic-ai/claude-agent-sdk'),
 )
 
-/** What the next append must know of a transcript. */
+/** The facts about a transcript that its next append needs. */
 interface Transcript {
   readonly uuids: Set<string>
   summary?: SessionSummaryEntry

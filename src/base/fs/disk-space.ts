@@ -13,7 +13,7 @@ type FileSpace = Pick<Stats, 'size' | 'blocks' | 'nlink' | 'dev' | 'ino'>
 /** `st_blocks` counts in this unit, whatever the block size of the file system. */
 const blockBytes = 512
 
-/** What the disk has lost to a file or a directory, in bytes. */
+/** The disk space that a file or a directory takes, in bytes. */
 export const diskBytesOf = ({ blocks }: Pick<Stats, 'blocks'>): number => blocks * blockBytes
 
 /**

@@ -55,7 +55,7 @@ export const sweepCommand = defineBareCommand({
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
     const progress = await openProgressBar('sweeping', context)
     const onProgress = ({ done, total, diskBytesFreed: bytes }: SweepProgress): void => {
-      // What is left of an entry stays in the trash, where the next sweep finds it.
+      // The rest of the entry stays in the trash, where the next sweep finds it.
       context.signal.throwIfAborted()
       progress?.update({ count: { done, total }, bytes })
     }

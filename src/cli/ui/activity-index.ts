@@ -2,7 +2,7 @@ import { runAsync } from '../../base/process/run-generator.ts'
 import { type ClaimActivity, isClaimsKey, type Register, WorkspaceClaims } from '../../lease/index.ts'
 import type { Incident } from '../../ui/protocol.ts'
 
-/** What a person may want to know at once. */
+/** Events in a workspace that a person may want to know at once. */
 const incidentKinds = new Set<ClaimActivity['kind']>(['refusal', 'late', 'takeover', 'break'])
 const incidentMs = 3_600_000
 const maxIncidents = 50

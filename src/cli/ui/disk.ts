@@ -13,7 +13,7 @@ const largestShown = 20
 /** Points of a chart: more than a screen has room for. */
 const maxSamples = 2000
 
-/** What fills the disk: the temp directory over time, and the sessions. */
+/** The disk use of the temp directory over time, and of the sessions now. */
 export async function viewDisk(store: DriverStore, query: RequestQuery): Promise<DiskView> {
   const now = Date.now()
   const since = query.count('since') ?? now - defaultSinceMs

@@ -24,7 +24,7 @@ interface UiCall {
 
 type ReadingEndpoint = Exclude<keyof Answers, 'POST /api/token' | `POST /api/actions/${string}`>
 type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[Route]> }
-/** What is wrong with a request is told before its first line, with a status. */
+/** A stream rejects a bad request before its first line, so that the answer can have an error status. */
 type Following = { [Route in keyof Streams]: (call: UiCall) => Promise<AsyncIterable<Streams[Route]>> }
 
 /** The endpoints of `stint ui`: each reads or does what a command reads or does. */

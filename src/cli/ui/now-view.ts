@@ -72,7 +72,7 @@ function storeName(): string {
   return `${host || 'postgres'}${pathname}`
 }
 
-/** What is known about one session. */
+/** The facts about one session. */
 interface Known {
   claims: { target: ClaimedTarget; claim: Claim }[]
   waits: { target: ClaimedTarget; waiter: Waiter }[]

@@ -47,7 +47,7 @@ export class Part<Value> {
 
   async #read(read: () => Value | Promise<Value>): Promise<void> {
     const isFirst = this.#outcome === undefined
-    // What changes while it is read makes it due again.
+    // A change during the read makes the part due again.
     this.#dueMs = Number.POSITIVE_INFINITY
     const before = process.cpuUsage()
     try {

@@ -4,7 +4,7 @@ import { isClaimsKey, type Register, WorkspaceClaims } from '../../lease/index.t
 import type { DriverStore } from '../../session/index.ts'
 import type { NowFeed } from './now-feed.ts'
 
-/** What the endpoints share. */
+/** The parts that all endpoints use. */
 export interface UiParts {
   /** The register of the home, where hooks keep their claims, then that of a server if one is named. */
   registers: readonly Register[]

@@ -70,7 +70,7 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
   }
 }
 
-/** What `stint sessions close` found after a writer had died. */
+/** A report of `stint sessions close` about a session whose writer had died. */
 async function recoveriesOf({ audit }: Inspection): Promise<SessionView['recoveries']> {
   const found: SessionView['recoveries'] = []
   for await (const { action, subject, at, detail } of audit())

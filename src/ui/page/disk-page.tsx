@@ -11,7 +11,7 @@ import { useJson } from './use-json.ts'
 
 const days: Readonly<Record<string, number>> = { '1d': 1, '7d': 7, '30d': 30 }
 
-/** What the temp directory, sessions and trash take, over time, and what a sweep would remove. */
+/** The disk use of the temp directory over time, of sessions and trash now, and what a sweep would remove. */
 export function DiskPage() {
   const span = route.value.query.span ?? '7d'
   const openedAt = useSignal(clock.peek())

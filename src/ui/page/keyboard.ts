@@ -1,6 +1,6 @@
 import { linkTo, type PageName, pages } from './route.ts'
 
-/** What a key asks for. */
+/** The action that a key stands for. */
 export type KeyCommand =
   | { do: 'go'; page: PageName }
   | { do: 'step'; by: 1 | -1 }

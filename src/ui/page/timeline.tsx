@@ -122,7 +122,7 @@ function Row({ row, seq, isLoaded, isTarget, top, onChoose }: RowProps) {
   )
 }
 
-/** What an act is in: done, failed, or without an outcome. */
+/** The state of an act: done, failed, or without an outcome. */
 export const actState = ({ type, outcome }: ActRow): string => {
   if (type === 'note') return 'note'
   if (outcome === null) return 'late'
