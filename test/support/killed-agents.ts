@@ -19,7 +19,6 @@ export async function killAgent(name: (typeof exampleAgents)[number], kills: num
   copyFileSync(join(projectRoot, `examples/agents/${name}.mjs`), join(project, 'agent.mjs'))
   const file = join(project, 'effects')
   const effects = (): number[] => readIfThere(file).split('\n').filter(Boolean).map(Number)
-  const steps = 15 * kills + 10
   const user = join(world.tmp, 'user')
   mkdirSync(user)
   const env = {
@@ -29,11 +28,12 @@ export async function killAgent(name: (typeof exampleAgents)[number], kills: num
     CLAUDE_CONFIG_DIR: join(user, '.claude'),
     CLAUDE_CODE: join(projectRoot, 'test/fixtures/claude-code-stand-in.mjs'),
   }
-  const start = (): Running =>
+  const start = (steps: number): Running =>
     world.start(process.execPath, ['agent.mjs', String(steps), file], { cwd: project, env })
 
   for (let kill = 1; kill <= kills; kill++) {
-    const agent = start()
+    // More steps than a test waits for: on a busy machine, too, the agent is still at work when it is killed.
+    const agent = start(9_000)
     const before = effects().length
     const wanted = before + 1 + Math.floor(Math.random() * 2)
     await until(
@@ -44,7 +44,8 @@ export async function killAgent(name: (typeof exampleAgents)[number], kills: num
     agent.child.kill('SIGKILL')
     expect(await agent.finished).toMatchObject({ signal: 'SIGKILL', stderr: '' })
   }
-  const { code, stdout, stderr } = await start().finished
+  const steps = new Set(effects()).size + 10
+  const { code, stdout, stderr } = await start(steps).finished
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
   const all = Array.from({ length: steps }, (_, index) => index + 1)
