@@ -24,18 +24,18 @@ const savers = {
   },
 }
 
-/** Opens a saver. Its `put` stores the next checkpoint of a conversation, and returns its config. */
-async function open(directory, kind, stint) {
+/** Makes the checkpoints of a conversation, before anything is timed. */
+async function checkpoints(count) {
   const { emptyCheckpoint, uuid6 } = await import('@langchain/langgraph-checkpoint')
-  const { saver, close } = await savers[kind](directory, stint)
-  const put = (config, version) => {
+  return Array.from({ length: count }, (_, step) => {
     const messages = Array.from({ length: 10 }, (_, index) => ({ role: 'user', text: prose(200), index }))
-    const versions = { messages: version }
-    const checkpoint = { ...emptyCheckpoint(), id: uuid6(version), channel_values: { messages } }
-    return saver.put(config, { ...checkpoint, channel_versions: versions }, metadata, versions)
-  }
-  return { saver, put, close }
+    const channel_versions = { messages: step + 1 }
+    return { ...emptyCheckpoint(), id: uuid6(step), channel_values: { messages }, channel_versions }
+  })
 }
+
+const put = (saver, config, checkpoint) =>
+  saver.put(config, checkpoint, metadata, checkpoint.channel_versions)
 
 /** Reads the newest checkpoint of a thread, and checks that it is the expected one. */
 async function readNewest(saver, { configurable: { thread_id, checkpoint_id } }) {
@@ -46,12 +46,14 @@ async function readNewest(saver, { configurable: { thread_id, checkpoint_id } })
 
 /** Nanoseconds of a put + getTuple. `threadOf` returns the thread for the number of a call. */
 async function costOfSteps({ place, stint }, kind, count, threadOf) {
-  const { saver, put, close } = await open(place.renew(), kind, stint)
+  const { saver, close } = await savers[kind](place.renew(), stint)
+  // `costOfAsync` makes one call more.
+  const made = await checkpoints(count + 1)
   const newest = new Map()
-  let version = 0
+  let call = 0
   const cost = await costOfAsync(count, async () => {
-    const id = threadOf(++version)
-    newest.set(id, await put(newest.get(id) ?? thread(id), version))
+    const id = threadOf(call)
+    newest.set(id, await put(saver, newest.get(id) ?? thread(id), made[call++]))
     await readNewest(saver, newest.get(id))
   })
   await close()
@@ -60,11 +62,11 @@ async function costOfSteps({ place, stint }, kind, count, threadOf) {
 
 /** Writes a thread of 1,000 checkpoints, ends its writer, and opens a reader. */
 async function openReader(directory, kind, stint) {
-  const { put, close } = await open(directory, kind, stint)
+  const { saver, close } = await savers[kind](directory, stint)
   let config = thread('long')
-  for (let version = 1; version <= 1000; version++) config = await put(config, version)
+  for (const checkpoint of await checkpoints(1000)) config = await put(saver, config, checkpoint)
   await close()
-  return { ...(await open(directory, kind, stint)), config }
+  return { ...(await savers[kind](directory, stint)), config }
 }
 
 const contenders = (run) => Object.keys(savers).map((name) => ({ name, ...run(name) }))
@@ -95,7 +97,7 @@ export default [
     'new-thread',
     'LangGraph: put + getTuple of 2 KB in a new thread, 100 a sample; stint closes those over 64',
     100,
-    (version) => `thread-${version}`,
+    (call) => `thread-${call}`,
     [],
   ),
   {

@@ -16,7 +16,7 @@ export type FoldedEvent = Pick<SessionEvent, 'seq' | 'type' | 'data'>
 /** How an adapter makes a state of the events of a session. */
 export interface Fold<State> {
   empty(): State
-  apply(state: State, event: FoldedEvent): void | Promise<void>
+  apply(state: State, event: FoldedEvent): void
 }
 
 /** The state of a session that is open in this process, for all adapters that use it. */
@@ -27,6 +27,8 @@ interface OpenState {
 }
 
 const openStates = new WeakMap<Session, OpenState>()
+/** How many holds an adapter remembers: a new one costs as much as reading its state. */
+const maxHolds = 1024
 
 /** The sessions of one adapter. Each has a key, and a state that is folded from its events. */
 export class FoldedSessions<State> {
@@ -34,6 +36,7 @@ export class FoldedSessions<State> {
   readonly #tool: string
   readonly #fold: Fold<State>
   readonly #options: HoldOptions
+  readonly #holds = new Map<string, SharedSession>()
 
   /** `tool` is what the sessions are listed under, and the beginning of their keys. */
   constructor(store: SessionStore, tool: string, fold: Fold<State>, options: HoldOptions = {}) {
@@ -44,30 +47,35 @@ export class FoldedSessions<State> {
   }
 
   /** Appends, all or none, the events that `make` makes of the state, after all earlier changes. */
-  async append(key: string, make: (state: State) => Promise<readonly NewEvent[]>): Promise<void> {
-    await this.#hold(key).use(async (session) => {
+  async append(
+    key: string,
+    make: (state: State) => readonly NewEvent[] | Promise<readonly NewEvent[]>,
+  ): Promise<void> {
+    await this.#hold(key).use((session) => {
       const open = this.#openState(session)
       const change = open.last.then(async () => {
         const state = (await open.state) as State
         const events = await make(state)
         const receipts = await session.append(events)
         for (const [index, { seq }] of receipts.entries())
-          await this.#fold.apply(state, { seq, type: '', data: undefined, ...events[index] })
+          this.#fold.apply(state, { seq, type: '', data: undefined, ...events[index] })
       })
       open.last = change.catch(() => {})
-      await change
+      return change
     })
   }
 
   /** The state of a session, without a lock: as long as it is open here, the state that is kept. */
   async read(key: string): Promise<State> {
-    const session = this.#hold(key)
-    if (session.isOpen) return await session.use(async (open) => (await this.#openState(open).state) as State)
-    return await this.fold((await this.inspect(key))?.events() ?? [])
+    const hold = this.#hold(key)
+    if (hold.session === undefined) return await this.fold((await this.inspect(key))?.events() ?? [])
+    // A state that is not there yet is read in a use, which keeps the session open.
+    const known = openStates.get(hold.session)
+    return (await (known?.state ?? hold.use((session) => this.#openState(session).state))) as State
   }
 
   isOpen(key: string): boolean {
-    return this.#hold(key).isOpen
+    return this.#hold(key).session !== undefined
   }
 
   async inspect(key: string): Promise<Inspection | undefined> {
@@ -88,7 +96,7 @@ export class FoldedSessions<State> {
 
   async fold(events: Iterable<ReadEvent> | AsyncIterable<ReadEvent>): Promise<State> {
     const state = this.#fold.empty()
-    for await (const event of events) if (event.seq !== undefined) await this.#fold.apply(state, event)
+    for await (const event of events) if (event.seq !== undefined) this.#fold.apply(state, event)
     return state
   }
 
@@ -97,7 +105,12 @@ export class FoldedSessions<State> {
   }
 
   #hold(key: string): SharedSession {
-    return this.#store.hold(this.#nameOf(key), this.#options)
+    const known = this.#holds.get(key)
+    if (known !== undefined) return known
+    const hold = this.#store.hold(this.#nameOf(key), this.#options)
+    if (this.#holds.size === maxHolds) this.#holds.clear()
+    this.#holds.set(key, hold)
+    return hold
   }
 
   #openState(session: Session): OpenState {
@@ -110,7 +123,7 @@ export class FoldedSessions<State> {
 }
 
 /** An event of an inspection. */
-export type ReadEvent = SessionEvent | Pending<SessionEvent>
+export type ReadEvent = FoldedEvent | Pending<SessionEvent>
 
 async function ifFound<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {

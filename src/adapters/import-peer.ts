@@ -11,7 +11,7 @@ export async function importPeer<Module>(
   } catch (cause) {
     if (errorCode(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new StintError('PEER_MISSING', `${entry} cannot be loaded: ${errorMessage(cause)}`, {
-      hint: `Run \`npm install ${packages}\`.`,
+      hint: `Run \`npm install ${packages}\`. A stint that is linked to its clone does not find it: install the tarball of \`npm pack\`.`,
       cause,
     })
   }

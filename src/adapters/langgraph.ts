@@ -4,7 +4,6 @@
  *
  * @module stint/langgraph
  */
-import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { RunnableConfig } from '@langchain/core/runnables'
 import type {
@@ -21,13 +20,8 @@ import { StintError } from '../base/errors/stint-error.ts'
 import type { HoldOptions, NewEvent, SessionStore } from '../session/index.ts'
 import { type FoldedEvent, FoldedSessions } from './folded-sessions.ts'
 import { importPeer } from './import-peer.ts'
-import {
-  firstNeeded,
-  type StoredCheckpoint,
-  type StoredValue,
-  ThreadHistory,
-  type WritesData,
-} from './thread-history.ts'
+import { StoredValues, together } from './stored-values.ts'
+import { firstNeeded, type StoredCheckpoint, ThreadHistory, type WritesData } from './thread-history.ts'
 
 const { BaseCheckpointSaver, getCheckpointId, maxChannelVersion, TASKS, WRITES_IDX_MAP } = await importPeer(
   'stint/langgraph',
@@ -35,8 +29,6 @@ const { BaseCheckpointSaver, getCheckpointId, maxChannelVersion, TASKS, WRITES_I
   () => import('@langchain/langgraph-checkpoint'),
 )
 
-/** How many of the newest events to read for the newest checkpoint, before all are read. */
-const tailSizes = [16, 128]
 /** How many checkpoints a saver remembers to have read. */
 const maxRemembered = 10_000
 
@@ -54,6 +46,7 @@ export interface StintSaverOptions extends Pick<HoldOptions, 'idle' | 'wait'> {
  */
 export class StintSaver extends BaseCheckpointSaver {
   readonly #threads: FoldedSessions<ThreadHistory>
+  readonly #values: StoredValues
   /** Identifies this saver in the records that it writes. */
   readonly #writer = randomUUID()
   /** The last record of the thread when a checkpoint was read, by thread, namespace and checkpoint. */
@@ -61,6 +54,7 @@ export class StintSaver extends BaseCheckpointSaver {
 
   constructor(store: SessionStore, { serde, ...options }: StintSaverOptions = {}) {
     super(serde)
+    this.#values = new StoredValues(this.serde, serde === undefined)
     const fold = {
       empty: () => new ThreadHistory(),
       apply: (history: ThreadHistory, event: FoldedEvent) => history.apply(event),
@@ -92,7 +86,9 @@ export class StintSaver extends BaseCheckpointSaver {
         const { id } = stored.data
         if (left <= 0) return
         if ((checkpoint_id && id !== checkpoint_id) || (below && id >= below)) continue
-        const facts = new Map(Object.entries(await this.#load<CheckpointMetadata>(stored.data.metadata)))
+        const facts = new Map(
+          Object.entries(await this.#values.load<CheckpointMetadata>(stored.data.metadata)),
+        )
         if (!Object.entries(filter).every(([name, value]) => facts.get(name) === value)) continue
         left -= 1
         yield await this.#tupleOf(thread, history, stored)
@@ -109,10 +105,11 @@ export class StintSaver extends BaseCheckpointSaver {
     const { thread, ns, id: parent } = placeOf(config)
     const { id } = rest
     const changed = Object.entries(channel_values).filter(([name]) => Object.hasOwn(newVersions, name))
-    const dumped = Promise.all([
-      this.#dump(rest),
-      this.#dump(metadata),
-      Promise.all(changed.map(async ([name, value]) => [name, await this.#dump(value)] as const)),
+    const stored = this.#values
+    const dumped = together([
+      stored.dump(rest),
+      stored.dump(metadata),
+      together(changed.map(([name, value]) => together([name, stored.dump(value)]))),
     ])
     await this.#append(thread, dumped, (history, [checkpoint, facts, channels]) => {
       // A fork is made on purpose.
@@ -128,10 +125,10 @@ export class StintSaver extends BaseCheckpointSaver {
     const { thread, ns, id } = placeOf(config)
     if (id === undefined)
       throw new StintError('ARG_ERROR', 'writes need the checkpoint_id that they belong to')
-    const dumped = Promise.all(
-      writes.map(async ([channel, value], index) => {
-        return [WRITES_IDX_MAP[channel] || index, channel, await this.#dump(value)] as const
-      }),
+    const dumped = together(
+      writes.map(([channel, value], index) =>
+        together([WRITES_IDX_MAP[channel] || index, channel, this.#values.dump(value)]),
+      ),
     )
     await this.#append(thread, dumped, (history, values) => {
       this.#assertNotOvertaken(history, thread, { ns, parent: id })
@@ -146,30 +143,35 @@ export class StintSaver extends BaseCheckpointSaver {
   /** Appends the event that `make` makes of values, which are being serialized as they were at the call. */
   async #append<Values>(
     thread: string,
-    dumped: Promise<Values>,
+    dumped: Values | Promise<Values>,
     make: (history: ThreadHistory, values: Values) => NewEvent,
   ): Promise<void> {
     // If they cannot be serialized, the caller hears it when their turn comes.
-    dumped.catch(() => {})
+    if (dumped instanceof Promise) dumped.catch(() => {})
     await this.#threads.append(thread, async (history) => [make(history, await dumped)])
   }
 
   /** Reads as few of the newest events as the newest checkpoint of a namespace needs. */
   async #readNewest(thread: string, ns: string): Promise<ThreadHistory> {
-    const inspection = this.#threads.isOpen(thread) ? undefined : await this.#threads.inspect(thread)
-    for (const count of inspection === undefined ? [] : tailSizes) {
-      const events = (await inspection?.tail(count)) ?? []
-      const from = firstNeeded(events, ns)
-      if (from !== undefined) return await this.#threads.fold(events.filter(({ seq = 0 }) => seq >= from))
+    if (this.#threads.isOpen(thread)) return await this.#threads.read(thread)
+    const inspection = await this.#threads.inspect(thread)
+    const events: FoldedEvent[] = []
+    let from: number | undefined
+    for await (const event of inspection?.events({ newestFirst: true }) ?? []) {
+      if (event.seq === undefined) continue
+      events.push(event)
+      from ??= firstNeeded(event, ns)
+      if (from !== undefined && event.seq <= from) break
     }
-    return await this.#threads.read(thread)
+    return await this.#threads.fold(events.toReversed())
   }
 
   #remember(key: string, seq: number): void {
     this.#readAt.delete(key)
     this.#readAt.set(key, seq)
+    if (this.#readAt.size <= maxRemembered) return
     const [oldest = ''] = this.#readAt.keys()
-    if (this.#readAt.size > maxRemembered) this.#readAt.delete(oldest)
+    this.#readAt.delete(oldest)
   }
 
   #assertNotOvertaken(
@@ -190,19 +192,23 @@ export class StintSaver extends BaseCheckpointSaver {
     const configOf = (checkpoint_id: string): RunnableConfig => ({
       configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id },
     })
-    const values = [...history.valuesOf(data)].map(async ([name, value]) => [name, await this.#load(value)])
-    const checkpoint: Checkpoint = {
-      ...(await this.#load<Checkpoint>(data.checkpoint)),
-      channel_values: Object.fromEntries(await Promise.all(values)) as Record<string, unknown>,
-      channel_versions: { ...versions },
-    }
+    const stored = this.#values
+    const channels = [...history.valuesOf(data)].map(([name, value]) => together([name, stored.load(value)]))
+    const [rest, metadata, values, pendingWrites] = await together([
+      stored.load<Checkpoint>(data.checkpoint),
+      stored.load<CheckpointMetadata>(data.metadata),
+      together(channels),
+      this.#loadWrites(writes),
+    ])
+    const channel_values: Record<string, unknown> = Object.fromEntries(values)
+    const checkpoint: Checkpoint = { ...rest, channel_values, channel_versions: { ...versions } }
     const from = parent === undefined ? undefined : history.find(ns, parent)
     if (needsSends(checkpoint) && from !== undefined) await this.#addSends(checkpoint, from)
     return {
       config: configOf(id),
       checkpoint,
-      metadata: await this.#load(data.metadata),
-      pendingWrites: await this.#loadWrites(writes),
+      metadata,
+      pendingWrites,
       ...(parent !== undefined && { parentConfig: configOf(parent) }),
     }
   }
@@ -219,26 +225,14 @@ export class StintSaver extends BaseCheckpointSaver {
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
   }
 
-  async #loadWrites(writes: StoredCheckpoint['writes']): Promise<CheckpointPendingWrite[]> {
-    return await Promise.all(
-      [...writes.values()].map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
-        task,
-        channel,
-        await this.#load(value),
-      ]),
+  #loadWrites(
+    writes: StoredCheckpoint['writes'],
+  ): CheckpointPendingWrite[] | Promise<CheckpointPendingWrite[]> {
+    return together(
+      [...writes.values()].map(({ task, channel, value }) =>
+        together([task, channel, this.#values.load(value)]),
+      ),
     )
-  }
-
-  async #dump(value: unknown): Promise<StoredValue> {
-    const [type, { buffer, byteOffset, byteLength }] = await this.serde.dumpsTyped(value)
-    const bytes = Buffer.from(buffer, byteOffset, byteLength)
-    return isUtf8(bytes) ? [type, bytes.toString()] : [type, bytes.toString('base64'), 'base64']
-  }
-
-  async #load<Value>([type, text, encoding]: StoredValue): Promise<Value> {
-    const isJson = type === 'json' && encoding === undefined
-    // Not a Buffer: bytes that the graph has stored come back as the array they were.
-    return await this.serde.loadsTyped(type, isJson ? text : new Uint8Array(Buffer.from(text, encoding)))
   }
 }
 

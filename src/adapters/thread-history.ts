@@ -1,5 +1,6 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { visibleText } from '../base/text/escape.ts'
+import type { FoldedEvent } from './folded-sessions.ts'
 
 /** A value in the form that the graph's serializer gave it: its type, and its bytes as UTF-8 or base64. */
 export type StoredValue = readonly [type: string, text: string, encoding?: 'base64']
@@ -62,7 +63,7 @@ export class ThreadHistory {
   /** The last record that was applied. */
   lastSeq = 0
 
-  apply({ seq, type, data }: { seq: number; type: string; data: unknown }): void {
+  apply({ seq, type, data }: FoldedEvent): void {
     this.lastSeq = Math.max(this.lastSeq, seq)
     if (type === 'checkpoint') this.#applyCheckpoint(seq, data as CheckpointData)
     if (type === 'writes') this.#applyWrites(seq, data as WritesData)
@@ -182,14 +183,11 @@ function withSince(data: CheckpointData, needed: number[]): CheckpointData {
   return since === Infinity ? data : { ...data, since }
 }
 
-/** The record from which the newest checkpoint of a namespace can be read, if it is among these events. */
-export function firstNeeded(
-  events: readonly { seq?: number; type: string; data: unknown }[],
-  ns: string,
-): number | undefined {
-  const last = events.findLast(
-    ({ type, data }) => type === 'checkpoint' && (data as CheckpointData).ns === ns,
-  )
-  const from = (last?.data as CheckpointData | undefined)?.since ?? last?.seq
-  return from !== undefined && from >= (events[0]?.seq ?? Infinity) ? from : undefined
+/**
+ * The record from which the newest checkpoint of a namespace can be read, if this event, the last one with a
+ * checkpoint, is in that namespace.
+ */
+export function firstNeeded({ seq, type, data }: FoldedEvent, ns: string): number | undefined {
+  const { ns: own, since = seq } = (type === 'checkpoint' ? data : {}) as Partial<CheckpointData>
+  return own === ns ? since : undefined
 }
