@@ -13,5 +13,7 @@ export default defineConfig({
     // Ends a test that hangs.
     testTimeout: 300_000,
     hookTimeout: 120_000,
+    // A busy machine needs longer for a page than the usual second.
+    expect: { poll: { timeout: 20_000 } },
   },
 })

@@ -76,8 +76,11 @@ export interface Answers {
 export interface Streams {
   /** The state at once, and again whenever it changes, until the client closes the connection. */
   'GET /api/now/stream': NowView
-  /** `?[from=SEQ]`: the events from a record on, and those that come later. */
-  'GET /api/sessions/:id/follow': EventRow
+  /**
+   * `?[from=SEQ][&audit=SEQ]`: the events from a record on, and those that come later; with `audit` also the
+   * audit lines from a number on.
+   */
+  'GET /api/sessions/:id/follow': EventRow | { audit: AuditRecord }
   /**
    * `?[action=A][&subject=T][&since=AT][&until=AT][&failed=1][&type=T][&session=ID][&limit=N]`: as
    * `stint audit query --all`, newest session first. `&format=csv` answers with a file to save.
@@ -383,9 +386,13 @@ export interface ActRow {
 
 export interface ActPage {
   acts: ActRow[]
+  /** How many more match, older than these. */
+  left_out: number
   /** How many there are in the whole log, and how many of them have no outcome. */
   total: number
   unsettled: number
+  /** The number of the newest line of the audit log; 0 for an empty one. */
+  last: number
 }
 
 export interface ForkNode {
@@ -407,6 +414,17 @@ export interface Verification {
 /** A line of an audit log, and its session. */
 export type AuditLineOf = (AuditRecord | Pending<AuditRecord>) & { session_id: string }
 
+/** A moment of the monitor. `disk_bytes` is the temp directory; the others are null if not measured. */
+export interface DiskSample {
+  at: number
+  disk_bytes: number
+  sessions_disk_bytes: number | null
+  trash_disk_bytes: number | null
+  files: number
+  scratches: number
+  orphans: number
+}
+
 export interface DiskView {
   root: string | null
   /** In this view, `disk_bytes` is what the disk lost, and `bytes` the length of the files. */
@@ -417,7 +435,7 @@ export interface DiskView {
   since: number
   history: Activity | null
   /** The monitor's samples. */
-  samples: { at: number; disk_bytes: number; files: number; scratches: number; orphans: number }[]
+  samples: DiskSample[]
   /** The largest sessions; null if this store cannot measure them. */
   sessions: {
     count: number

@@ -1,4 +1,11 @@
-import type { EventPage, NowView, SessionTile, SessionView, WorkspaceView } from '../../src/ui/protocol.ts'
+import type {
+  ActPage,
+  EventPage,
+  NowView,
+  SessionTile,
+  SessionView,
+  WorkspaceView,
+} from '../../src/ui/protocol.ts'
 
 /** The moment at which the samples were taken. */
 export const sampleAt = Date.UTC(2026, 10, 17, 9, 30)
@@ -292,4 +299,31 @@ export const sampleEvents: EventPage = {
         ? { text: `turn ${1 + index / 15}` }
         : { text: `order ${1177 + index}: checked and priced` },
   })),
+}
+
+const act = { act: null, type: 'act', action: 'charge', key: null, detail: null } as const
+
+/** An act that succeeded, one that failed, and one without an outcome. */
+export const sampleActs: ActPage = {
+  acts: [
+    {
+      ...act,
+      seq: 3,
+      at: ago(140) + 23 * 17_000 + 1,
+      subject: 'order 1200',
+      outcome: { at: ago(133), duration_ms: 412, ok: true, error: null },
+    },
+    {
+      ...act,
+      seq: 5,
+      at: ago(140) + 26 * 17_000 + 1,
+      subject: 'order 1203',
+      outcome: { at: ago(132), duration_ms: 1840, ok: false, error: 'the card was declined' },
+    },
+    { ...act, seq: 7, at: ago(131), subject: 'order 1207', outcome: null },
+  ],
+  left_out: 0,
+  total: 3,
+  unsettled: 1,
+  last: 7,
 }

@@ -27,19 +27,21 @@ export async function makeManySessions(world: SessionWorld, count: number): Prom
 }
 
 const holder = `
+  import { spawn } from 'node:child_process'
   import { acquireLease } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
-  const [count, ...workspaces] = process.argv.slice(1)
-  for (const [index, workspace] of workspaces.entries())
-    await acquireLease({ workspace, sessionId: 'agent-' + index, purpose: 'part ' + index })
+  for (const [index, workspace] of process.argv.slice(1).entries()) {
+    // It ends with this process, whose end closes its input.
+    const { pid } = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'] })
+    await acquireLease({ workspace, sessionId: 'agent-' + index, purpose: 'part ' + index, pid })
+  }
   console.log('held')
   setInterval(() => {}, 1e9)`
 
-/** Starts a process that holds this many workspaces, each for another session. */
+/** Starts processes that hold this many workspaces: each another one, for another session. */
 export async function holdWorkspaces(world: SessionWorld, count: number): Promise<Running> {
   const workspaces = Array.from({ length: count }, (_, index) => join(world.tmp, 'work', String(index)))
   for (const workspace of workspaces) mkdirSync(join(workspace, '.git'), { recursive: true })
-  const args = ['--input-type=module', '-e', holder, String(count), ...workspaces]
-  const running = world.start(process.execPath, args)
+  const running = world.start(process.execPath, ['--input-type=module', '-e', holder, ...workspaces])
   await until('all workspaces are held', () => {
     if (running.child.exitCode !== null) throw new Error(running.output().stderr)
     return running.output().stdout.includes('held')

@@ -4,7 +4,14 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TestBrowser } from '../support/chromium.ts'
 import { startSampleServer } from '../support/ui-sample-server.ts'
-import { sampleAt, sampleEvents, sampleNow, sampleSession, sampleWorkspace } from '../support/ui-sample.ts'
+import {
+  sampleActs,
+  sampleAt,
+  sampleEvents,
+  sampleNow,
+  sampleSession,
+  sampleWorkspace,
+} from '../support/ui-sample.ts'
 import { projectRoot } from '../support/world.ts'
 
 const golden = join(projectRoot, 'test/ui/golden')
@@ -18,7 +25,7 @@ const answers = {
   '/api/workspace': sampleWorkspace,
   [session]: sampleSession,
   [`${session}/events`]: sampleEvents,
-  [`${session}/acts`]: { acts: [], total: 0, unsettled: 0 },
+  [`${session}/acts`]: sampleActs,
   [`${session}/forks`]: { tree: { session_id: '', title: null, state: null, at_seq: null, forks: [] } },
 }
 

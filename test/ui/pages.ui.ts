@@ -50,7 +50,7 @@ test('each page shows what real processes have done, and axe-core finds nothing 
     [`#/workspaces/${world.key}`]: ['first-session', 'Waiting', 'the tests are red', 'Refused'],
     '#/sessions': ['Nightly import', 'Crashed'],
     [`#/sessions/${id}`]: ['order 1207 is priced', 'without an outcome', 'Copy resume', 'Forks'],
-    [`#/sessions/${id}?view=acts`]: ['act', 'no outcome'],
+    [`#/sessions/${id}?view=acts`]: ['act', 'No outcome'],
     [`#/sessions/${fork}`]: ['order 1207 is priced'],
     '#/audit?span=all': ['Intent', 'act'],
     '#/disk': ['Temp directory', 'What a sweep would remove', 'Free space'],

@@ -57,15 +57,19 @@ export class ActivityIndex {
     return this.#recent.get(key)?.at(-1)?.at
   }
 
-  /** The refusals and losses of the last hour, newest first. */
+  /** The refusals and losses of the last hour. */
   incidents(now: number): Incident[] {
-    return [...this.#recent]
-      .flatMap(([key, activities]) =>
-        activities
-          .filter(({ kind, at }) => incidentKinds.has(kind) && now - at <= incidentMs)
-          .map((activity) => ({ ...activity, key, name: this.nameOf(key) })),
-      )
-      .sort((a, b) => b.at - a.at)
-      .slice(0, maxIncidents)
+    return [...this.#recent].flatMap(([key, activities]) =>
+      activities
+        .filter(({ kind, at }) => incidentKinds.has(kind) && now - at <= incidentMs)
+        .map((activity) => ({ ...activity, key, name: this.nameOf(key) })),
+    )
   }
 }
+
+/** The refusals and losses of the last hour in several registers, newest first. */
+export const newestIncidents = (indexes: readonly (ActivityIndex | undefined)[], now: number): Incident[] =>
+  indexes
+    .flatMap((index) => index?.incidents(now) ?? [])
+    .sort((a, b) => b.at - a.at)
+    .slice(0, maxIncidents)

@@ -13,7 +13,7 @@ const largestShown = 20
 /** Points of a chart: more than a screen has room for. */
 const maxSamples = 2000
 
-/** The disk use of the temp directory over time, and of the sessions now. */
+/** The disk use of the temp directory, the sessions and their trash: now, and over time. */
 export async function viewDisk(store: DriverStore, query: RequestQuery): Promise<DiskView> {
   const now = Date.now()
   const since = query.count('since') ?? now - defaultSinceMs
@@ -24,12 +24,14 @@ export async function viewDisk(store: DriverStore, query: RequestQuery): Promise
     ...stats,
     samples: samples
       .filter((_sample, index) => index % every === 0)
-      .map(({ at, disk_bytes_found: disk_bytes, files, scratches, orphans_found: orphans }) => ({
-        at,
-        disk_bytes,
-        files,
-        scratches,
-        orphans,
+      .map((sample) => ({
+        at: sample.at,
+        disk_bytes: sample.disk_bytes_found,
+        sessions_disk_bytes: sample.sessions_disk_bytes ?? null,
+        trash_disk_bytes: sample.trash_disk_bytes ?? null,
+        files: sample.files,
+        scratches: sample.scratches,
+        orphans: sample.orphans_found,
       })),
     sessions: await sessionsOf(store),
     disk: [

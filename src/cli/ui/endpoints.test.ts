@@ -133,6 +133,22 @@ test('the timeline is read in pages forwards and backwards, and followed', async
   await holding.close()
 })
 
+test('a followed session also tells its audit lines, if they are asked for', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({ id: 'ses_both' })
+  await session.audit({ action: 'approve', subject: 'before' })
+  const ui = await UiClient.start(world)
+  const { last } = await ui.read('/api/sessions/ses_both/acts?limit=1')
+  const lines = ui.lines(`/api/sessions/ses_both/follow?audit=${last + 1}`)
+  const first = lines.next()
+  await session.act({ action: 'shell', subject: 'npm test' }, () => 1)
+  expect((await first).value).toMatchObject({ audit: { type: 'intent', subject: 'npm test' } })
+  expect((await lines.next()).value).toMatchObject({ audit: { type: 'outcome', ok: true } })
+  await session.append({ type: 'message', data: { n: 1 } })
+  expect((await lines.next()).value).toMatchObject({ seq: 1, type: 'message' })
+  await lines.return(undefined)
+})
+
 test('acts have their outcome and duration, and one without an outcome stands out', async () => {
   await using world = new SessionWorld()
   {
@@ -145,8 +161,12 @@ test('acts have their outcome and duration, and one without an outcome stands ou
     await session.audit({ action: 'shell', subject: 'half done', phase: 'intent', act: 'act-4' })
   }
   const ui = await UiClient.start(world)
-  const { acts, total, unsettled } = await ui.read('/api/sessions/ses_acts/acts')
-  expect([total, unsettled]).toEqual([4, 1])
+  const { acts, total, unsettled, last } = await ui.read('/api/sessions/ses_acts/acts')
+  expect([total, unsettled, last]).toEqual([4, 1, 6])
+  expect(await ui.read('/api/sessions/ses_acts/acts?limit=1')).toMatchObject({
+    acts: [{ subject: 'half done' }],
+    left_out: 3,
+  })
   expect(acts).toMatchObject([
     { type: 'act', subject: 'npm test', outcome: { ok: true, duration_ms: expect.any(Number) } },
     { type: 'act', subject: 'rm -r build', outcome: { ok: false, error: 'no' } },
@@ -195,13 +215,17 @@ test('a search finds sessions, events and audit lines, and says where', async ()
 test('disk has the temp directory, its samples and the sessions, and the plan what a sweep would remove', async () => {
   await using world = new SessionWorld()
   await world.make('ses_a')
+  await world.make('ses_removed')
+  await world.run('rm', 'ses_removed')
   await world.stint(['sweep'])
   const ui = await UiClient.start(world)
   const disk = await ui.read('/api/disk')
+  const { disk_bytes: sessions, trash_disk_bytes: trash } = disk.sessions
+  expect([sessions > 0, trash > 0]).toEqual([true, true])
   expect(disk).toMatchObject({
     now: { entries: expect.any(Number) },
     sessions: { count: 1 },
-    samples: [{ disk_bytes: 0 }],
+    samples: [{ disk_bytes: 0, sessions_disk_bytes: sessions, trash_disk_bytes: trash }],
   })
   expect(disk.sessions.largest[0].session_id).toBe('ses_a')
   expect(await ui.read('/api/disk/plan')).toMatchObject({ dry_run: true, removed: [] })

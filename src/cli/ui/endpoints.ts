@@ -27,7 +27,10 @@ type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[R
 /** A stream rejects a bad request before its first line, so that the answer can have an error status. */
 type Following = { [Route in keyof Streams]: (call: UiCall) => Promise<AsyncIterable<Streams[Route]>> }
 
-/** The endpoints of `stint ui`: each reads or does what a command reads or does. */
+/**
+ * The endpoints of `stint ui`: each reads or does what a command reads or does. `lookAhead` reads what the
+ * first page shows, while the browser starts.
+ */
 export function uiEndpoints({
   register,
   store,
@@ -36,9 +39,9 @@ export function uiEndpoints({
   register: Register
   store: DriverStore
   readOnly: boolean
-}): Routes {
-  const feed = new NowFeed(store, readOnly)
+}): { routes: Routes; lookAhead: () => void } {
   const home = homeRegister()
+  const feed = new NowFeed(store, readOnly, register === home ? undefined : register)
   const registers = register === home ? [home] : [home, register]
   const parts: UiParts = { registers: registers as readonly Register[], store, feed, readOnly }
   const forks = new ForkIndex(store)
@@ -81,17 +84,15 @@ export function uiEndpoints({
     ),
   }
   const audit = routes['GET /api/audit'] as Routes[string]
-  return {
-    ...routes,
-    'GET /api/audit': async (call) =>
-      call.query.get('format') === 'csv'
-        ? {
-            file: await exportAudit(store, callOf(call).query, call.signal),
-            name: 'audit.csv',
-            type: 'text/csv; charset=utf-8',
-          }
-        : await audit(call),
-  }
+  routes['GET /api/audit'] = async (call) =>
+    call.query.get('format') === 'csv'
+      ? {
+          file: await exportAudit(store, callOf(call).query, call.signal),
+          name: 'audit.csv',
+          type: 'text/csv; charset=utf-8',
+        }
+      : await audit(call)
+  return { routes, lookAhead: () => void feed.look().catch(() => {}) }
 }
 
 async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: Call): Promise<unknown> {

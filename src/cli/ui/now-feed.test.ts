@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { HookWorld } from '../../../test/support/hook-host.ts'
 import { startSession } from '../../../test/support/hook-sessions.ts'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { postgresWorld } from '../../../test/support/postgres-world.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 import { UiClient } from '../../../test/support/ui-client.ts'
 import { until } from '../../../test/support/world.ts'
@@ -80,4 +82,33 @@ test('without a page the server does nothing, also after one was closed', async 
   await lines.return(undefined)
   await until('the server is quiet after the page is gone', isQuiet)
   await holding.close()
+})
+
+test('a refusal and a broken claim on a PostgreSQL server are pushed to the page, with the name of the place', async () => {
+  await using server = await PostgresServer.start()
+  await using world = await postgresWorld(server)
+  const resource = ['--resource', 'deploy']
+  expect((await world.stint(['lock', 'acquire', ...resource, '--session', 'holder'])).code).toBe(0)
+  const ui = await UiClient.start(world)
+  const lines = ui.lines('/api/now/stream')
+  const next = async (kind: string) => {
+    for (;;) {
+      const { value, done } = await lines.next()
+      if (done) throw new Error('the stream has ended')
+      const found = value.incidents.find((incident: { kind: string }) => incident.kind === kind)
+      if (found !== undefined) return { found, now: value }
+    }
+  }
+  expect((await world.stint(['lock', 'acquire', ...resource, '--session', 'second'])).code).not.toBe(0)
+  const { found, now } = await next('refusal')
+  expect(found).toMatchObject({ session_id: 'second', by: 'holder', name: 'deploy' })
+  const { key, fence } = now.tiles[0].holds[0]
+  await ui.read('/api/actions/break', { key, session_id: 'holder', fence, reason: 'at lunch' })
+  expect((await next('break')).found).toMatchObject({
+    session_id: 'holder',
+    reason: 'at lunch',
+    name: 'deploy',
+  })
+  await lines.return(undefined)
+  expect(await ui.read(`/api/workspace?key=${key}`)).toMatchObject({ name: 'deploy', store: 'postgres' })
 })

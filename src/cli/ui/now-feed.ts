@@ -5,12 +5,12 @@ import { stintHome } from '../../base/fs/home.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { pidExists } from '../../base/process/platform.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type AllClaims, homeRegister, promptedSessions } from '../../lease/index.ts'
+import { type AllClaims, homeRegister, promptedSessions, type Register } from '../../lease/index.ts'
 import type { DriverStore, SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, type StatusSources, statusSources } from '../status/gather.ts'
-import { ActivityIndex } from './activity-index.ts'
+import { ActivityIndex, newestIncidents } from './activity-index.ts'
 import { nowView } from './now-view.ts'
 import { Part } from './part.ts'
 
@@ -21,8 +21,11 @@ const settleMs = 100
 
 /** Of so many milliseconds, looking takes one, while nothing happens. */
 const share = 200
-/** The first look reads everything; those after it cost far less. */
-const longestRestMs = 6000
+/** The first look reads everything; those after it cost less. */
+const longestRestMs = 15_000
+
+/** A state of this age is shown at once, in milliseconds. */
+const recentMs = 10_000
 
 /** How many sessions are read for their newest event. */
 const maxLastActs = 20
@@ -34,7 +37,9 @@ const noClaims: AllClaims = { targets: [], unreadable: [] }
  * when a process of a session ends, and now and then; while no page is open it does nothing.
  */
 export class NowFeed {
+  /** The activity in the home, and on a server if there is one. */
   readonly activity = new ActivityIndex(homeRegister())
+  readonly serverActivity: ActivityIndex | undefined
   readonly #store: DriverStore
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
@@ -45,6 +50,8 @@ export class NowFeed {
   readonly #hooks = new Part<Awaited<ReturnType<StatusSources['hooks']>>>(60 * tickMs)
   /** Where watching does not work, all logs are read again now and then. */
   readonly #logs = new Part<void>(15 * tickMs)
+  /** The keys of the server that had claims or waiters at the last look. */
+  #serverKeys = new Set<string>()
   /** The processes of sessions that lived at the last look. */
   #alive = new Set<number>()
   /** Until then, in milliseconds, only a change makes it look again. */
@@ -58,9 +65,11 @@ export class NowFeed {
   #looking: Promise<void> | undefined
   #isOutdated = false
   #view: NowView | undefined
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   #shown = ''
 
-  constructor(store: DriverStore, readOnly: boolean) {
+  constructor(store: DriverStore, readOnly: boolean, server?: Register) {
+    this.serverActivity = server && new ActivityIndex(server)
     this.#store = store
     this.#readOnly = readOnly
   }
@@ -85,11 +94,13 @@ export class NowFeed {
     const stop = (): void => wake()
     signal.addEventListener('abort', stop)
     this.#clients.add(client)
+    // A page shows what was seen a moment ago, until the look that its coming has begun.
+    const isRecent = this.#clients.size > 1 || systemClock.mono() - this.#lookedAtMs < recentMs
+    if (isRecent) next = this.#view
+    else this.#shown = ''
     // The first look watches the home only if there is a client.
     if (this.#clients.size === 1) this.#start()
     try {
-      // A page that comes later need not wait for a change.
-      if (this.#clients.size > 1) next = this.#view
       while (!signal.aborted) {
         if (next === undefined) await new Promise<void>((resolve) => (wake = resolve))
         const view = next
@@ -105,7 +116,6 @@ export class NowFeed {
 
   #start(): void {
     this.#expireAll()
-    this.#shown = ''
     this.#tick = setInterval(() => this.#lookIfDue(), tickMs)
     this.#lookQuietly()
   }
@@ -131,7 +141,9 @@ export class NowFeed {
       this.#sessions.expire()
     }
     const parts = [this.#claims, this.#sessions, this.#server, this.#entries, this.#hooks]
-    const isDue = systemClock.mono() >= this.#restUntilMs && parts.some((part) => part.isDue)
+    // A part that no look has asked for, such as a server where there is none, has nothing to tell.
+    const hasOld = parts.some((part) => part.isRead && part.isDue)
+    const isDue = systemClock.mono() >= this.#restUntilMs && hasOld
     if (hasEnded || isDue) this.#lookQuietly()
   }
 
@@ -160,12 +172,13 @@ export class NowFeed {
     let sessions: SessionSummary[] = []
     let server: ServerContents | undefined
     const before = process.cpuUsage()
+    const onServer = this.serverActivity
     // Watch first: what changes after this makes the parts due again.
     this.#watchHome()
     const status = await gatherStatus({
       claims: async (home) => (claims = await this.#claims.get(() => statusSources.claims(home))),
       sessions: async (home) => (sessions = await this.#sessions.get(() => statusSources.sessions(home))),
-      server: async () => (server = await this.#server.get(() => statusSources.server())),
+      server: async () => (server = onServer && (await this.#server.get(() => this.#readServer(onServer)))),
       entries: (at) => this.#entries.get(() => statusSources.entries(at)),
       hooks: () => this.#hooks.get(() => statusSources.hooks()),
     })
@@ -175,7 +188,7 @@ export class NowFeed {
     await this.activity.refresh().catch(() => {})
     const all = [...sessions, ...(server?.sessions ?? [])]
     const prompts = ifPossible(() => promptedSessions(process.env)) ?? []
-    const incidents = this.activity.incidents(status.at)
+    const incidents = newestIncidents([this.activity, this.serverActivity], status.at)
     const processes = [
       ...targets.flatMap(({ claims, waiters, observation }) =>
         [...claims.flatMap(({ holders }) => holders), ...waiters.map((waiter) => waiter.process)].filter(
@@ -189,8 +202,22 @@ export class NowFeed {
     this.#view = nowView({ status, targets, sessions: all, prompts, incidents, readOnly: this.#readOnly })
     await this.#addLastActs(this.#view)
     this.#tell(this.#view)
+    this.#lookedAtMs = systemClock.mono()
     const { user, system } = process.cpuUsage(before)
     this.#restUntilMs = systemClock.mono() + Math.min(longestRestMs, ((user + system) / 1000) * share)
+  }
+
+  /** Reads the server, and what has happened there where there are claims, or were at the last look. */
+  async #readServer(serverActivity: ActivityIndex): Promise<ServerContents | undefined> {
+    const contents = await statusSources.server()
+    for (const { key, workspace } of contents?.targets ?? []) {
+      serverActivity.learn(key, workspace)
+      this.#serverKeys.add(key)
+    }
+    for (const key of this.#serverKeys) serverActivity.invalidate(key)
+    this.#serverKeys = new Set(contents?.targets.map(({ key }) => key))
+    await serverActivity.refresh().catch(() => {})
+    return contents
   }
 
   /** Adds the newest event of the sessions that are being written; one without a new record is not read. */

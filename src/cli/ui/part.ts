@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/process/clock.ts'
 
 /** Of so many milliseconds, reading a part takes one, while nothing happens. */
-const share = 1000
+const share = 500
 
 type Outcome<Value> = { value: Value } | { error: unknown }
 
@@ -29,6 +29,11 @@ export class Part<Value> {
   /** Has the next `get` read anew. */
   expire(): void {
     this.#dueMs = 0
+  }
+
+  /** Whether there is a value, or a failure, of an earlier read. */
+  get isRead(): boolean {
+    return this.#outcome !== undefined
   }
 
   get isDue(): boolean {

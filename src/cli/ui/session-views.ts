@@ -2,8 +2,10 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import {
+  type AuditRecord,
   checkSessionId,
   type DriverStore,
+  followAudit,
   type Inspection,
   type Pending,
   type SessionEvent,
@@ -13,6 +15,7 @@ import type { EventPage, EventRow, SessionPage, SessionView, Verification } from
 import { describeSession } from '../sessions/describe.ts'
 import { describeInspected } from '../sessions/show.ts'
 import { verifyOne } from '../sessions/verify.ts'
+import { mergeStreams } from './merge-streams.ts'
 import type { RequestQuery } from './request-query.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */
@@ -151,18 +154,24 @@ export function eventRow(event: EventOf): EventRow {
     : { ...event, data: json.slice(0, maxDataLength), cut: json.length }
 }
 
-/** The events from a record on, and those that come later. */
+/** The events from a record on, and those that come later; if asked for, audit lines, too. */
 export async function followSession(
   store: DriverStore,
   id: string,
   query: RequestQuery,
   signal: AbortSignal,
-): Promise<AsyncIterable<EventRow>> {
-  const { summary } = await openSession(store, id)
-  const from = query.count('from') ?? summary.records + 1
-  return (async function* () {
-    for await (const event of store.follow(id, { from, all: true, signal })) yield eventRow(event)
-  })()
+): Promise<AsyncIterable<EventRow | { audit: AuditRecord }>> {
+  const inspection = await openSession(store, id)
+  const from = query.count('from') ?? inspection.summary.records + 1
+  const audit = query.count('audit')
+  const events = mapped(store.follow(id, { from, all: true, signal }), eventRow)
+  if (audit === undefined) return events
+  const lines = followAudit(store.driver, inspection, { from: Math.max(1, audit), signal })
+  return mergeStreams<EventRow | { audit: AuditRecord }>([events, mapped(lines, (line) => ({ audit: line }))])
+}
+
+async function* mapped<From, To>(items: AsyncIterable<From>, to: (item: From) => To): AsyncGenerator<To> {
+  for await (const item of items) yield to(item)
 }
 
 /** Reads both logs and tells what is missing or changed. */

@@ -78,7 +78,7 @@ test('Ctrl-C in a terminal ends it, and so does closing the terminal', async () 
     terminal.enter('stint ui --no-open')
     await terminal.shows(/#token=[\s\S]*Ctrl-C ends it/)
     terminal.press('C-c')
-    await terminal.shows(/\[130\] ready>$/m)
+    await terminal.shows(/^\[130\] ready>$/m)
     terminal.enter('stint ui --no-open')
     await until('the second server runs', () => existsSync(join(uiDirectory(world), 'socket')))
   } finally {

@@ -45,15 +45,15 @@ export const uiCommand = defineBareCommand({
     }
     // Every command that the server calls finds the store there.
     if (options.store !== undefined) process.env.STINT_STORE = options.store
-    const parts = {
+    const { routes, lookAhead } = uiEndpoints({
       register: await openRegister(options.store, context.warn),
       store: await openStore(options.store, context.warn),
       readOnly,
-    }
+    })
     const server = await UiServer.listen({
       port,
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
-      routes: uiEndpoints(parts),
+      routes,
       readOnly,
       onToken: (token) => removeOpeners(home, token),
     })
@@ -76,6 +76,7 @@ export const uiCommand = defineBareCommand({
       removeOpeners(home)
     })
     await show(context, { home, url: server.address(), noOpen, startedAt, isFirst: true, server })
+    lookAhead()
     await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()))
     server.close()
   },

@@ -41,7 +41,7 @@ export async function listWorkspaces(parts: UiParts): Promise<{ workspaces: Work
   const workspaces = [...rows.values()].map((row) => ({
     ...row,
     notes: notes.filter(({ key }) => key === row.key).length,
-    last_at: activity.lastAt(row.key) ?? null,
+    last_at: activity.lastAt(row.key) ?? feed.serverActivity?.lastAt(row.key) ?? null,
   }))
   const isInUse = ({ claims, waiters }: WorkspaceRow): number => Number(claims + waiters > 0)
   return {

@@ -9,7 +9,15 @@ import type { SweepReport } from '../report.ts'
 import { type Activity, peaksOverTime, summarizeActivity } from './activity.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { measureEntries } from './measure-entries.ts'
-import { makeSample, nothingSwept, parseSample, type Sample, type Sampler, type Swept } from './sample.ts'
+import {
+  makeSample,
+  nothingSwept,
+  parseSample,
+  type Sample,
+  type Sampler,
+  type SessionSpace,
+  type Swept,
+} from './sample.ts'
 
 /** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: one sample a line, one file a month. */
 const statsDirectory = (home: string): string => join(home, 'stats')
@@ -89,6 +97,14 @@ export function readHistory(since: number, now: number, points: number): History
 /** Keeps the history small, however often a user watches, or sweeps an empty root. */
 const atMostEveryMs = 60_000
 
+export interface SampleSources {
+  done?: Swept
+  /** The entries of the root, if they were measured just now. */
+  entries?: readonly MeasuredEntry[]
+  /** Measures the sessions of the home, which this folder does not know. */
+  measureSessions?: () => Promise<SessionSpace | undefined>
+}
+
 /**
  * Adds a sample to the history: one for each sweep that removed something, otherwise at most one a minute
  * from sweeps and one from watchers. Never fails its caller: with a full disk or a read-only home, the sample
@@ -96,7 +112,7 @@ const atMostEveryMs = 60_000
  */
 export async function recordSample(
   by: Sampler,
-  { done = nothingSwept, entries }: { done?: Swept; entries?: readonly MeasuredEntry[] } = {},
+  { done = nothingSwept, entries, measureSessions }: SampleSources = {},
 ): Promise<void> {
   try {
     const home = stintHome()
@@ -105,14 +121,19 @@ export async function recordSample(
     const isDue = takeTurnIfDue(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
     if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
-    appendSample(home, makeSample(entries ?? (await measureEntries(at)), { at, by, before, ...done }))
+    const measured = entries ?? (await measureEntries(at))
+    const sessions = isDue ? await measureSessions?.() : undefined
+    appendSample(home, makeSample(measured, { at, by, before, sessions, ...done }))
   } catch {
     // The command itself reports a fault that matters to the user.
   }
 }
 
 /** Adds the sample of a sweep: what it removed, and what is left. */
-export async function recordSweep(report: SweepReport): Promise<void> {
+export async function recordSweep(
+  report: SweepReport,
+  measureSessions?: SampleSources['measureSessions'],
+): Promise<void> {
   const { removed, bytesFreed: freed, diskBytesFreed: disk_freed } = report
   const swept = removed.filter(({ reason }) => !notScratches.has(reason)).length
   const sessions = removed.filter(({ reason }) => sessionReasons.has(reason))
@@ -121,7 +142,7 @@ export async function recordSweep(report: SweepReport): Promise<void> {
     bytes: freed - sessions.reduce((sum, { bytes }) => sum + bytes, 0),
     disk_bytes: disk_freed - sessions.reduce((sum, { disk_bytes }) => sum + disk_bytes, 0),
   }
-  await recordSample('sweep', { done: { swept, freed, disk_freed, taken } })
+  await recordSample('sweep', { done: { swept, freed, disk_freed, taken }, measureSessions })
 }
 
 const sessionReasons: ReadonlySet<string> = new Set(['removed-session', 'unfinished-session'])

@@ -19,7 +19,13 @@ export interface Sample extends Omit<EntryTotals, 'entries'> {
   orphans_found: number
   bytes_found: number
   disk_bytes_found: number
+  /** The disk space of sessions, and of removed ones; missing if they were not measured. */
+  sessions_disk_bytes?: number
+  trash_disk_bytes?: number
 }
+
+/** The disk space that the sessions of the home take, in bytes. */
+export type SessionSpace = Pick<Sample, 'sessions_disk_bytes' | 'trash_disk_bytes'>
 
 export type Sampler = 'sweep' | 'watch'
 
@@ -42,9 +48,16 @@ export const nothingSwept: Swept = {
   taken: { orphans: 0, bytes: 0, disk_bytes: 0 },
 }
 
+interface SampleFacts {
+  at: number
+  by: Sampler
+  before: Sample | undefined
+  sessions?: SessionSpace
+}
+
 export function makeSample(
   entries: readonly MeasuredEntry[],
-  { at, by, before, taken, ...swept }: { at: number; by: Sampler; before: Sample | undefined } & Swept,
+  { at, by, before, taken, sessions, ...swept }: SampleFacts & Swept,
 ): Sample {
   const { entries: _, ...totals } = sumEntries(entries)
   const isNew = ({ kind, created_at }: MeasuredEntry): boolean =>
@@ -60,6 +73,7 @@ export function makeSample(
     orphans_found: totals.orphans + taken.orphans,
     bytes_found: totals.bytes + taken.bytes,
     disk_bytes_found: totals.disk_bytes + taken.disk_bytes,
+    ...sessions,
   }
 }
 
@@ -67,6 +81,8 @@ const counts = (
   'at scratches live orphans files directories bytes created swept freed orphans_found bytes_found ' +
   'disk_bytes disk_freed disk_bytes_found'
 ).split(' ')
+
+const sessionCounts = ['sessions_disk_bytes', 'trash_disk_bytes']
 
 /** Parses a line of the history; undefined if it is torn, damaged, or of another version. */
 export function parseSample(line: string): Sample | undefined {
@@ -80,5 +96,7 @@ export function parseSample(line: string): Sample | undefined {
     ...counted,
   }
   if (value?.schema_version !== 1 || (value.by !== 'sweep' && value.by !== 'watch')) return undefined
-  return counts.every((field) => isCount(value[field])) ? (value as unknown as Sample) : undefined
+  const isKnown = counts.every((field) => isCount(value[field]))
+  const isMeasured = sessionCounts.every((field) => value[field] === undefined || isCount(value[field]))
+  return isKnown && isMeasured ? (value as unknown as Sample) : undefined
 }

@@ -6,12 +6,12 @@ import { Ago, At, clock } from './clock.tsx'
 import { formatBytes, shortened, shown } from './format.ts'
 import { Choices, ShellLine, Empty, ErrorBox } from './parts.tsx'
 import { linkTo, route } from './route.ts'
-import { areaOf, pointsOf } from './sample-path.ts'
+import { pointsOf } from './sample-path.ts'
 import { useJson } from './use-json.ts'
 
 const days: Readonly<Record<string, number>> = { '1d': 1, '7d': 7, '30d': 30 }
 
-/** The disk use of the temp directory over time, of sessions and trash now, and what a sweep would remove. */
+/** The disk use of the temp directory, sessions and trash: now, over time, and what a sweep would remove. */
 export function DiskPage() {
   const span = route.value.query.span ?? '7d'
   const openedAt = useSignal(clock.peek())
@@ -89,13 +89,20 @@ function Figures({ disk }: { disk: DiskView }) {
   )
 }
 
+/** What the chart shows, by the field of a sample. Each has a colour, a dash and a name. */
+const series = [
+  { field: 'disk_bytes', name: 'Temp directory', look: 'temp' },
+  { field: 'sessions_disk_bytes', name: 'Sessions', look: 'sessions' },
+  { field: 'trash_disk_bytes', name: 'Trash', look: 'trash' },
+] as const
+
 function History({ disk }: { disk: DiskView }) {
   const { samples } = disk
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined || samples.length < 2)
     return (
       <section>
-        <h2>Temp directory over time</h2>
+        <h2>Disk over time</h2>
         <div class="panel">
           <Empty title="No samples yet.">
             The monitor takes one at each look.
@@ -105,31 +112,42 @@ function History({ disk }: { disk: DiskView }) {
         </div>
       </section>
     )
-  const most = Math.max(...samples.map(({ disk_bytes }) => disk_bytes))
-  const points = pointsOf(samples.map(({ at, disk_bytes }) => ({ at, value: disk_bytes })))
+  const lines = series.map(({ field, ...line }) => {
+    const values = samples.map((sample) => ({ at: sample.at, value: sample[field] }))
+    return { ...line, values, newest: values.findLast(({ value }) => value !== null)?.value ?? null }
+  })
+  const most = Math.max(...lines.flatMap(({ values }) => values.map(({ value }) => value ?? 0)))
+  const scale = { from: first.at, to: last.at, most }
   return (
     <section>
-      <h2>Temp directory over time</h2>
+      <h2>Disk over time</h2>
       <figure class="panel chart">
-        <svg
-          viewBox="0 0 1000 100"
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`From ${formatBytes(first.disk_bytes)} to ${formatBytes(last.disk_bytes)}, at most ${formatBytes(most)}`}
-        >
-          <polygon class="area" points={areaOf(points)} />
-          <polyline class="line" points={points} />
+        <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
+          <path class="grid" d="M0 0H1000M0 50H1000M0 100H1000" />
+          {lines.map(({ look, values }) => (
+            <polyline key={look} class="line" data-of={look} points={pointsOf(values, scale)} />
+          ))}
         </svg>
-        <figcaption>
+        <p class="top-value">{formatBytes(most)}</p>
+        <div class="times">
           <At at={first.at} />
-          <span>at most {formatBytes(most)}</span>
           <At at={last.at} />
+        </div>
+        <figcaption class="legend">
+          {lines.map(({ look, name, newest }) => (
+            <span key={look}>
+              <svg viewBox="0 0 24 4" aria-hidden="true">
+                <path class="line" data-of={look} d="M0 2H24" />
+              </svg>
+              {name} <strong>{newest === null ? 'not measured' : formatBytes(newest)}</strong>
+            </span>
+          ))}
         </figcaption>
       </figure>
       {disk.history !== null && (
         <p class="small dim below">
           {disk.history.created} scratches came, {disk.history.removed} went,{' '}
-          {formatBytes(disk.history.freed)} freed by sweeps.
+          {formatBytes(disk.history.disk_freed)} freed by sweeps.
         </p>
       )}
     </section>

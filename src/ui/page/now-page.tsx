@@ -1,3 +1,5 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { type Incident, type NowView, type NowRun, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
@@ -8,15 +10,25 @@ import { linkTo, route } from './route.ts'
 import { SessionTileView } from './session-tile.tsx'
 import { Glyph, labelOf, StateMark } from './state-mark.tsx'
 
+/** Tiles of the first paint: more than a screen has. The others follow at once. */
+const firstTiles = 40
+
 /** Incidents after this moment came while the page was open: they light up once. */
 const openedAt = Date.now()
 
 /** All sessions at once: what needs a person is first. */
 export function NowPage() {
   const state = now.value
+  const isPainted = useSignal(false)
+  useEffect(() => {
+    if (state === undefined) return undefined
+    const frame = requestAnimationFrame(() => setTimeout(() => (isPainted.value = true)))
+    return () => cancelAnimationFrame(frame)
+  }, [state === undefined])
   if (state === undefined) return <p class="dim">Loading…</p>
   const chosen = route.value.query.state ?? ''
   const tiles = state.tiles.filter((tile) => chosen === '' || tile.state === chosen)
+  const drawn = isPainted.value ? tiles : tiles.slice(0, firstTiles)
   return (
     <>
       <div class="head">
@@ -29,7 +41,7 @@ export function NowPage() {
             <NoTiles chosen={chosen} />
           ) : (
             <div class="tiles">
-              {tiles.map((tile) => (
+              {drawn.map((tile) => (
                 <SessionTileView key={tile.session_id} tile={tile} />
               ))}
             </div>

@@ -1,16 +1,21 @@
-/** The points of a line in a drawing of 1000 by 100: time to the right, the value upwards from 0. */
-export function pointsOf(samples: readonly { at: number; value: number }[]): string {
-  const from = samples[0]?.at ?? 0
-  const length = Math.max(1, (samples.at(-1)?.at ?? 0) - from)
-  const most = Math.max(1, ...samples.map(({ value }) => value))
-  return samples
-    .map(
-      ({ at, value }) => `${rounded(((at - from) / length) * 1000)},${rounded(100 - (value / most) * 100)}`,
-    )
-    .join(' ')
+export interface Sampled {
+  at: number
+  /** Null if it was not measured. */
+  value: number | null
 }
 
-/** The area below a line. */
-export const areaOf = (points: string): string => `0,100 ${points} 1000,100`
+/** The times from the left to the right edge of a drawing of 1000 by 100, and the value at its top. */
+export interface SampleScale {
+  from: number
+  to: number
+  most: number
+}
+
+/** The points of a line: time to the right, the value upwards from 0. A value that is missing has none. */
+export function pointsOf(samples: readonly Sampled[], { from, to, most }: SampleScale): string {
+  const x = (at: number): number => rounded(((at - from) / Math.max(1, to - from)) * 1000)
+  const y = (value: number): number => rounded(100 - (value / Math.max(1, most)) * 100)
+  return samples.flatMap(({ at, value }) => (value === null ? [] : `${x(at)},${y(value)}`)).join(' ')
+}
 
 const rounded = (value: number): number => Math.round(value * 10) / 10

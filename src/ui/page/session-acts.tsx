@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import type { ActPage, SessionView } from '../protocol.ts'
 import { addressOf } from './api.ts'
 import { Ago, At } from './clock.tsx'
-import { shown } from './format.ts'
+import { OutcomeText, actState } from './outcome-text.tsx'
+import { shown, shownCount } from './format.ts'
 import { Empty, ErrorBox } from './parts.tsx'
-import { StateMark } from './state-mark.tsx'
-import { ActChip } from './timeline.tsx'
+import { Glyph, StateMark } from './state-mark.tsx'
 import { useJson } from './use-json.ts'
 
 /** Acts that began and have no outcome: they were performed, or not, or half. A person should look. */
@@ -32,11 +32,11 @@ export function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
 }
 
 /** The acts of a session, newest first, a page at a time. */
-export function ActList({ id }: { id: string }) {
+export function ActList({ id, isHeld, version }: { id: string; isHeld: boolean; version: string }) {
   const before = useSignal<number | undefined>(undefined)
   const path = `/api/sessions/${encodeURIComponent(id)}/acts`
   const address = addressOf(path, { before: before.value, limit: 100 })
-  const { data, error } = useJson<ActPage>(address).state.value
+  const { data, error } = useJson<ActPage>(address, version).state.value
   if (data === undefined)
     return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
   if (data.acts.length === 0)
@@ -46,26 +46,30 @@ export function ActList({ id }: { id: string }) {
     <>
       <ul class="panel">
         {data.acts.toReversed().map((act) => (
-          <li class="row" key={`${act.seq} ${act.at}`}>
-            <ActChip act={act} />
+          <li
+            class={actState(act) === 'late' ? 'row open' : 'row'}
+            key={`${act.seq} ${act.at}`}
+            data-act={actState(act)}
+          >
+            <Glyph state={actState(act)} />
+            <strong>{shown(act.action, 60)}</strong>
             <span class="cut">{shown(act.subject ?? '')}</span>
-            <span class="right dim small">
+            <OutcomeText act={act} isHeld={isHeld} />
+            <span class="time dim small">
               <At at={act.at} />
             </span>
-            {act.outcome?.error !== null && act.outcome?.error !== undefined && (
-              <p class="small wrap">{shown(act.outcome.error, 500)}</p>
-            )}
           </li>
         ))}
       </ul>
       <p class="pager">
-        {data.total} in all
+        {shownCount(data.total)} in all
+        {data.unsettled > 0 && `, ${shownCount(data.unsettled)} without an outcome`}
         {before.value !== undefined && (
           <button type="button" onClick={() => (before.value = undefined)}>
             Newest
           </button>
         )}
-        {typeof oldest === 'number' && data.acts.length === 100 && (
+        {typeof oldest === 'number' && data.left_out > 0 && (
           <button type="button" onClick={() => (before.value = oldest)}>
             Older
           </button>

@@ -1,35 +1,49 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { EventPage, SessionView } from '../protocol.ts'
+import type { ActRow, EventPage, SessionView, Streams } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
 import { addressOf, getJson } from './api.ts'
 import { Ago } from './clock.tsx'
 import { EventWindow, type TimelineEvent } from './event-window.ts'
 import { formatBytes, shown, shownCount, shownLines } from './format.ts'
 import { follow } from './live.ts'
+import { now } from './now-state.ts'
 import { Choices, Copy, Empty, Place, ErrorBox } from './parts.tsx'
 import { choose, goTo, linkTo, route } from './route.ts'
 import { ActList, Unsettled } from './session-acts.tsx'
 import { Forks, Recoveries, Slots, Verify } from './session-side.tsx'
 import { closeAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
-import { Timeline } from './timeline.tsx'
+import { type Chosen, Timeline } from './timeline.tsx'
 import { useJson } from './use-json.ts'
+
+/** Audit lines that come within this time are one change, in milliseconds. */
+const settleMs = 300
+
+type FollowedLine = Streams['GET /api/sessions/:id/follow']
 
 /** One session: its timeline, its acts, and what to do with it. It follows the session live. */
 export function SessionDetail({ id }: { id: string }) {
   const path = `/api/sessions/${encodeURIComponent(id)}`
   const events = useMemo(() => new EventWindow(id), [id])
-  const { state, reload } = useJson<SessionView>(path)
+  /** The newest audit line, a moment after it has come: many that come together are one change. */
+  const line = useSignal(0)
+  useEffect(() => {
+    const timer = setTimeout(() => (line.value = events.lastLine.peek()), settleMs)
+    return () => clearTimeout(timer)
+  }, [events.lastLine.value])
+  const stateNow = now.value?.tiles.find(({ session_id }) => session_id === id)?.recorded ?? ''
+  const { state, reload } = useJson<SessionView>(path, `${stateNow} ${line.value}`)
   useEffect(() => {
     // A stream is opened after the end is known, so that it brings only what comes later.
     let stop = (): void => undefined
     let isClosed = false
     void events.open().then(() => {
       if (isClosed) return
-      stop = follow<EventPage['events'][number]>(
-        () => addressOf(`${path}/follow`, { from: events.last.peek() + 1 }),
-        (event) => events.add(event),
+      stop = follow<FollowedLine>(
+        () =>
+          addressOf(`${path}/follow`, { from: events.last.peek() + 1, audit: events.lastLine.peek() + 1 }),
+        (line) => events.add(line),
       )
     })
     return () => {
@@ -47,7 +61,13 @@ export function SessionDetail({ id }: { id: string }) {
       <Head view={data} onChange={reload} />
       <Unsettled unsettled={data.unsettled} />
       <div class="with-side">
-        <Middle id={id} path={path} events={events} />
+        <Middle
+          id={id}
+          path={path}
+          events={events}
+          isHeld={data.holder?.liveness === 'alive'}
+          line={line.value}
+        />
         <div>
           <Facts view={data} />
           <Verify path={path} />
@@ -102,14 +122,23 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
   )
 }
 
-function Middle({ id, path, events }: { id: string; path: string; events: EventWindow }) {
+interface MiddleProps {
+  id: string
+  path: string
+  events: EventWindow
+  isHeld: boolean
+  line: number
+}
+
+function Middle({ id, path, events, isHeld, line }: MiddleProps) {
   const { query } = route.value
-  const chosen = useSignal<TimelineEvent | undefined>(undefined)
+  const chosen = useSignal<Chosen | undefined>(undefined)
   const view = query.view === 'acts' ? 'acts' : 'events'
   const at = query.at === undefined ? undefined : Number(query.at)
-  const onChoose = (event: TimelineEvent): void => {
-    chosen.value = event
-    choose({ at: String(event.seq) })
+  const actsLink = linkTo('sessions', id, { view: 'acts' })
+  const onChoose = (row: Chosen): void => {
+    chosen.value = row
+    choose({ at: 'event' in row ? String(row.event.seq) : '' })
   }
   return (
     <div>
@@ -118,23 +147,58 @@ function Middle({ id, path, events }: { id: string; path: string; events: EventW
           label="What to show"
           current={view}
           options={[
-            { value: 'events', text: `Timeline ${shownCount(events.rows)}`, link: linkTo('sessions', id) },
-            { value: 'acts', text: 'Acts', link: linkTo('sessions', id, { view: 'acts' }) },
+            {
+              value: 'events',
+              text: `Timeline ${shownCount(events.last.value + events.acts.value)}`,
+              link: linkTo('sessions', id),
+            },
+            { value: 'acts', text: `Acts ${shownCount(events.acts.value)}`, link: actsLink },
           ]}
         />
       </div>
       {events.error.value !== undefined && <ErrorBox error={events.error.value} />}
       {view === 'acts' ? (
-        <ActList id={id} />
-      ) : events.rows === 0 ? (
+        <ActList id={id} isHeld={isHeld} version={String(line)} />
+      ) : events.groups === 0 ? (
         <Empty title="Nothing was recorded yet.">Events appear here as they are written.</Empty>
       ) : (
-        <Timeline window={events} at={at} onChoose={onChoose} />
+        <Timeline
+          window={events}
+          at={at}
+          chosen={chosen.value}
+          isHeld={isHeld}
+          actsLink={actsLink}
+          onChoose={onChoose}
+        />
       )}
-      {chosen.value !== undefined && view === 'events' && (
-        <EventDetail key={chosen.value.seq} event={chosen.value} path={path} />
-      )}
+      {chosen.value !== undefined && view === 'events' && <Detail chosen={chosen.value} path={path} />}
     </div>
+  )
+}
+
+function Detail({ chosen, path }: { chosen: Chosen; path: string }) {
+  return 'event' in chosen ? (
+    <EventDetail key={chosen.event.seq} event={chosen.event} path={path} />
+  ) : (
+    <ActDetail act={chosen.act} />
+  )
+}
+
+/** An act in full: when it began and ended, its key, and what its program has noted about it. */
+function ActDetail({ act }: { act: ActRow }) {
+  const text = JSON.stringify(act, null, 2)
+  return (
+    <section>
+      <h2>
+        {act.type === 'note' ? 'Note' : 'Act'}: {shown(act.action)}
+        <span class="right">
+          <Copy text={text} />
+        </span>
+      </h2>
+      <pre class="panel detail" tabIndex={0}>
+        {shownLines(text)}
+      </pre>
+    </section>
   )
 }
 

@@ -1,34 +1,53 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { ActRow } from '../protocol.ts'
+import { OutcomeText, actState } from './outcome-text.tsx'
 import { At } from './clock.tsx'
 import { eventText, typeText } from './event-text.ts'
 import type { EventWindow, TimelineEvent, TimelineRow } from './event-window.ts'
-import { shortDuration, shown } from './format.ts'
+import { shown, shownCount } from './format.ts'
 import { rowsInView, scrollHeightOf, scrollTopOf } from './scroll-window.ts'
 import { Glyph } from './state-mark.tsx'
 
 /** The height of a row in the stylesheet. */
 const rowHeight = 36
 
-/**
- * The records of a session. It starts at the record `at`, or follows the end; it follows again when it is
- * scrolled to the end.
- */
-export function Timeline({
-  window: events,
-  at,
-  onChoose,
-}: {
+/** What is shown in full below the timeline. */
+export type Chosen = Exclude<TimelineRow, { leftOut: number }>
+
+interface TimelineProps {
   window: EventWindow
+  /** The record to begin at; undefined to begin at the end. */
   at: number | undefined
-  onChoose: (event: TimelineEvent) => void
-}) {
+  chosen: Chosen | undefined
+  /** Whether a process holds the session, so that an act may still get its outcome. */
+  isHeld: boolean
+  /** Where all acts are. */
+  actsLink: string
+  onChoose: (chosen: Chosen) => void
+}
+
+/**
+ * The records and acts of a session. It starts at the record `at`, or follows the end; it follows again when
+ * it is scrolled to the end.
+ */
+export function Timeline({ window: events, at, chosen, isHeld, actsLink, onChoose }: TimelineProps) {
   const frame = useRef<HTMLDivElement>(null)
   const scrollTop = useSignal(0)
   const viewHeight = useSignal(600)
-  const follows = useRef(at === undefined)
-  const scroller = useComputed(() => ({ rowHeight, viewHeight: viewHeight.value, rows: events.rows }))
+  /** Where it stays while rows come: the end, a record, or where the person has scrolled to. */
+  const stays = useRef<'end' | 'record' | 'here'>(at === undefined ? 'end' : 'record')
+  const scroller = useComputed(() => {
+    void events.version.value
+    return {
+      rowHeight,
+      viewHeight: viewHeight.value,
+      groups: events.groups,
+      rows: events.rows,
+      sizeOf: (group: number) => events.sizeOf(group),
+      isExact: events.isShort,
+    }
+  })
   const inView = useComputed(() => rowsInView(scrollTop.value, scroller.value))
 
   useEffect(() => {
@@ -36,63 +55,88 @@ export function Timeline({
     if (frame.current !== null) observer.observe(frame.current)
     return () => observer.disconnect()
   }, [])
+  /** A record that was chosen by a click is in view already. */
+  const clicked = useRef<number | undefined>(undefined)
   useEffect(() => {
-    if (at !== undefined && frame.current !== null && events.rows > 0)
-      frame.current.scrollTop = scrollTopOf(at - events.first.peek(), scroller.peek())
-  }, [at, events.rows > 0])
+    if (at !== undefined && at !== clicked.current) stays.current = 'record'
+  }, [at])
   useEffect(() => {
-    if (follows.current && frame.current !== null) frame.current.scrollTop = frame.current.scrollHeight
-  }, [events.rows, viewHeight.value])
+    const { current } = frame
+    if (current === null || stays.current === 'here') return
+    if (stays.current === 'end') current.scrollTop = current.scrollHeight
+    else if (at !== undefined)
+      current.scrollTop = scrollTopOf(at - 1, events.rowOfRecord(at - 1), scroller.value)
+    // Rounded as the browser does it: the event of this change is told from one of the person.
+    scrollTop.value = current.scrollTop
+  }, [at, scroller.value])
 
-  const { first, end, offset } = inView.value
-  useEffect(() => events.want(first, end), [first, end])
-  // The rows are drawn again when events come.
-  void events.version.value
+  const rows = inView.value
+  const [first, end] = [rows[0]?.group ?? 0, (rows.at(-1)?.group ?? 0) + 1]
+  useEffect(() => events.want(first, end), [first, end, events.groups])
 
   const onScroll = (): void => {
     const { scrollTop: top = 0, scrollHeight = 0, clientHeight = 0 } = frame.current ?? {}
+    if (top === scrollTop.peek()) return
     scrollTop.value = top
-    follows.current = top + clientHeight >= scrollHeight - 4
+    stays.current = top + clientHeight >= scrollHeight - 4 ? 'end' : 'here'
   }
   return (
     <div class="timeline" ref={frame} onScroll={onScroll} tabIndex={0} role="group" aria-label="Timeline">
       <div class="view">
-        {Array.from({ length: end - first }, (_, index) => (
-          <Row
-            key={first + index}
-            row={events.rowAt(first + index)}
-            seq={events.first.value + first + index}
-            isLoaded={events.isLoaded(first + index)}
-            isTarget={events.first.value + first + index === at}
-            top={offset + index * rowHeight}
-            onChoose={onChoose}
-          />
-        ))}
+        {rows.map(({ group, row, top }) => {
+          const style = { transform: `translateY(${top}px)` }
+          const shownRow = events.rowAt(group, row)
+          const key = `${group} ${row}`
+          if (shownRow === undefined)
+            return <MissingRow key={key} seq={group + 1} isLoaded={events.isLoaded(group)} style={style} />
+          if ('leftOut' in shownRow)
+            return <LeftOut key={key} count={shownRow.leftOut} link={actsLink} style={style} />
+          const choose = (): void => {
+            stays.current = 'here'
+            clicked.current = 'event' in shownRow ? shownRow.event.seq : undefined
+            onChoose(shownRow)
+          }
+          const common = { style, onChoose: choose }
+          if ('act' in shownRow) {
+            const isChosen = chosen !== undefined && 'act' in chosen && chosen.act === shownRow.act
+            return <ActLine key={key} act={shownRow.act} isHeld={isHeld} isChosen={isChosen} {...common} />
+          }
+          return <EventLine key={key} event={shownRow.event} isTarget={group + 1 === at} {...common} />
+        })}
       </div>
       <div style={{ height: `${scrollHeightOf(scroller.value)}px` }} />
     </div>
   )
 }
 
-interface RowProps {
-  row: TimelineRow | undefined
-  seq: number
-  isLoaded: boolean
-  isTarget: boolean
-  top: number
-  onChoose: (event: TimelineEvent) => void
+interface LineProps {
+  style: { transform: string }
+  onChoose: () => void
 }
 
-function Row({ row, seq, isLoaded, isTarget, top, onChoose }: RowProps) {
-  const style = { transform: `translateY(${top}px)` }
-  if (row === undefined)
-    return (
-      <div class="event" style={style}>
-        <span class="seq">{seq}</span>
-        <span class="dim">{isLoaded ? 'not readable' : '…'}</span>
-      </div>
-    )
-  const { event, acts } = row
+function MissingRow({ seq, isLoaded, style }: Pick<LineProps, 'style'> & { seq: number; isLoaded: boolean }) {
+  return (
+    <div class="event" style={style}>
+      <span class="seq">{seq}</span>
+      <span class="dim">{isLoaded ? 'not readable' : '…'}</span>
+    </div>
+  )
+}
+
+function LeftOut({ count, link, style }: Pick<LineProps, 'style'> & { count: number; link: string }) {
+  return (
+    <div class="event act" style={style}>
+      <a href={link}>{shownCount(count)} earlier acts</a>
+    </div>
+  )
+}
+
+function EventLine({
+  event,
+  isTarget,
+  style,
+  onChoose,
+}: LineProps & { event: TimelineEvent; isTarget: boolean }) {
   const isTurn = event.type === 'stint.turn'
   return (
     <button
@@ -100,20 +144,14 @@ function Row({ row, seq, isLoaded, isTarget, top, onChoose }: RowProps) {
       class={`event${isTurn ? ' turn' : ''}${isTarget ? ' target' : ''}`}
       style={style}
       data-item
-      data-seq={seq}
+      data-seq={event.seq}
       aria-expanded={isTarget}
-      onClick={() => onChoose(event)}
+      onClick={onChoose}
     >
-      <span class="seq">{seq}</span>
+      <span class="seq">{event.seq}</span>
       <span class="type cut">{typeText(event.type)}</span>
       <span class="cut">
         <bdi>{eventText(event.data)}</bdi>
-      </span>
-      <span class="right acts">
-        {acts.slice(0, 2).map((act) => (
-          <ActChip key={act.act ?? act.at} act={act} />
-        ))}
-        {acts.length > 2 && <span class="dim small">+{acts.length - 2}</span>}
       </span>
       <span class="time">
         <At at={event.at} />
@@ -122,21 +160,34 @@ function Row({ row, seq, isLoaded, isTarget, top, onChoose }: RowProps) {
   )
 }
 
-/** The state of an act: done, failed, or without an outcome. */
-export const actState = ({ type, outcome }: ActRow): string => {
-  if (type === 'note') return 'note'
-  if (outcome === null) return 'late'
-  return outcome.ok ? 'ok' : 'failed'
-}
-
-export function ActChip({ act }: { act: ActRow }) {
+/** An act: what it was to do, how it ended, and how long it took. */
+function ActLine({
+  act,
+  isHeld,
+  isChosen,
+  style,
+  onChoose,
+}: LineProps & { act: ActRow; isHeld: boolean; isChosen: boolean }) {
   const state = actState(act)
   return (
-    <span class="act state" data-state={state}>
+    <button
+      type="button"
+      class={`event act${state === 'late' ? ' open' : ''}`}
+      style={style}
+      data-item
+      data-act={state}
+      aria-expanded={isChosen}
+      onClick={onChoose}
+    >
       <Glyph state={state} />
-      {shown(act.action, 40)}
-      {state === 'late' && <span> no outcome</span>}
-      {act.outcome !== null && <span class="dim">{shortDuration(act.outcome.duration_ms)}</span>}
-    </span>
+      <span class="type cut">{shown(act.action, 60)}</span>
+      <span class="cut">
+        <bdi>{shown(act.subject ?? '')}</bdi>
+      </span>
+      <OutcomeText act={act} isHeld={isHeld} />
+      <span class="time">
+        <At at={act.at} />
+      </span>
+    </button>
   )
 }

@@ -1,0 +1,132 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
+import { plant } from '../support/plant.ts'
+import { killNow, UiWorld } from '../support/ui-world.ts'
+
+/** Presses a button of the page and says yes; writes a line if the dialog asks for one. */
+async function confirm(page: Page, verb: string, line?: string): Promise<void> {
+  await page.locator('main button', { hasText: verb }).first().click()
+  if (line !== undefined) await page.locator('dialog[open] textarea').fill(line)
+  await page.locator('dialog[open] button.main').click()
+  await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
+}
+
+const goTo = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+
+test('a note and a broken claim, each confirmed, are in the activity log with text and reason', async () => {
+  await using world = await UiWorld.open()
+  await world.lock(['acquire', '--session', 'holder'])
+  const page = await world.openPage()
+  await goTo(page, `#/workspaces/${world.key}`)
+  await confirm(page, 'Leave note', 'mind the migration')
+  await expect.poll(() => page.textContent('main')).toContain('mind the migration')
+  await confirm(page, 'Break claim', 'since noon')
+  await expect.poll(() => page.textContent('main')).toContain('Free: the next session')
+  const { notes } = (await world.stint(['note', 'list'], { cwd: world.workspace })).envelope().data as {
+    notes: unknown
+  }
+  expect(notes).toMatchObject([{ text: 'mind the migration' }])
+  const kinds = async () => (await world.lock(['history'])).envelope().data as { activities: unknown[] }
+  await expect
+    .poll(async () => (await kinds()).activities)
+    .toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: 'note' }),
+        expect.objectContaining({ kind: 'break', session_id: 'holder', reason: 'since noon' }),
+      ]),
+    )
+  expect(world.browser.faults).toEqual([])
+})
+
+test('a sweep, confirmed, removes what a dead run has left, and is in the history of the disk', async () => {
+  await using world = await UiWorld.open()
+  plant(world, { ...ownIdentity(), started: 1 })
+  const page = await world.openPage()
+  await goTo(page, '#/disk')
+  await page.locator('td', { hasText: 'owner-dead' }).first().waitFor()
+  await confirm(page, 'Sweep')
+  await expect.poll(() => page.textContent('main')).toContain('dead runs have left no files')
+  const stats = (await world.stint(['temp', 'stats'])).envelope().data as { history: { removed: number } }
+  expect(stats.history.removed).toBe(1)
+})
+
+test('unlock, close and trash, each confirmed, are in the history of the sessions; a close in its audit log', async () => {
+  await using world = await UiWorld.open()
+  const crashed = await world.startRecorded('Crashed import', [{ text: 'one' }])
+  await killNow(crashed.holder.running)
+  const held = await world.startRecorded('Held import', [{ text: 'two' }])
+  const page = await world.openPage()
+  await goTo(page, `#/sessions/${held.id}`)
+  await confirm(page, 'Unlock')
+  await expect.poll(() => page.textContent('.facts')).toContain('no process')
+  await goTo(page, `#/sessions/${crashed.id}`)
+  await confirm(page, 'Close')
+  await page.locator('h2', { hasText: 'Recoveries' }).waitFor()
+  expect(await page.textContent('main')).toContain(`"died_pid":${crashed.holder.pid}`)
+  await confirm(page, 'Move to trash')
+  await expect.poll(() => page.textContent('h1')).toBe('Sessions')
+  const history = (await world.stint(['sessions', 'history'])).envelope().data as { lines: unknown[] }
+  expect(history.lines).toMatchObject([
+    { action: 'unlock', session_id: held.id, command: 'ui: unlock' },
+    { action: 'close', session_id: crashed.id, command: 'ui: close' },
+    { action: 'remove', session_id: crashed.id, command: 'ui: trash' },
+  ])
+  expect(world.browser.faults).toEqual([])
+})
+
+test('with --read-only no page has a button that acts', async () => {
+  await using world = await UiWorld.open()
+  await world.lock(['acquire', '--session', 'holder'])
+  const crashed = await world.startRecorded('Crashed import', [{ text: 'one' }])
+  await killNow(crashed.holder.running)
+  const held = await world.startRecorded('Held import', [{ text: 'two' }])
+  plant(world, { ...ownIdentity(), started: 1 })
+  await world.address('--read-only')
+  const page = await world.openPage()
+  const verbs = /Break|Leave note|Sweep|Unlock|Close|Move to trash/
+  for (const [hash, text] of [
+    ['#/now', 'holder'],
+    [`#/workspaces/${world.key}`, 'holder'],
+    [`#/sessions/${crashed.id}`, 'Crashed import'],
+    [`#/sessions/${held.id}`, 'Held import'],
+    ['#/disk', 'owner-dead'],
+  ] as const) {
+    await goTo(page, hash)
+    await expect.poll(() => page.textContent('main')).toContain(text)
+    expect(await page.locator('main button', { hasText: verbs }).count(), hash).toBe(0)
+  }
+})
+
+test('a session shows its forks as a tree, its slots, and commands that a click copies', async () => {
+  await using world = await UiWorld.open()
+  const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'one' }, { text: 'two' }])
+  await holder.tell({ do: 'slot', name: 'plan', value: { next: 'charge order 7' } })
+  await holder.tell({ do: 'close' })
+  const forkOf = async (of: string): Promise<string> =>
+    ((await world.stint(['sessions', 'fork', of])).envelope().data as { session_id: string }).session_id
+  const child = await forkOf(id)
+  const grandchild = await forkOf(child)
+  const page = await world.openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await goTo(page, `#/sessions/${child}`)
+  // The root, in it the fork on the screen, in that the fork of the fork.
+  const nested = page.locator('.tree ul ul a')
+  await nested.waitFor()
+  expect(await nested.getAttribute('href')).toContain(grandchild)
+  expect(await page.locator('.tree ul > li > div > strong').count()).toBe(1)
+  expect(await page.locator('.tree > div > a').getAttribute('href')).toContain(id)
+  await page.locator('.slot summary').click()
+  expect(await page.textContent('.slot')).toContain('charge order 7')
+  for (const [label, command] of [
+    ['Copy resume', `stint run --session ${child}`],
+    ['Copy fork', `stint sessions fork ${child}`],
+    ['Copy export', `stint sessions export ${child}`],
+  ] as const) {
+    await page.locator('button', { hasText: label }).click()
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(command)
+  }
+  await nested.click()
+  await expect.poll(() => page.url()).toContain(grandchild)
+  expect(world.browser.faults).toEqual([])
+})
