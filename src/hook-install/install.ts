@@ -27,7 +27,8 @@ export async function installHooks(
   const { place, path } = target
   const inProject = place === 'project'
   const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && inProject
-  const { program, warning } = ownProgram('stint-hook', shared)
+  const { program: plain, warning } = ownProgram('stint-hook', shared)
+  const program = withScript(target.agent, plain)
   if (warning !== undefined) warn(warning)
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
@@ -42,8 +43,7 @@ export async function installHooks(
   if (target.kind === 'shim') return [await installShim(target, options)]
   if (target.kind === 'plugin') return [await installPlugin(target, options)]
   const { agent } = target
-  const start = { program: withScript(agent, program), place }
-  const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), ...start })
+  const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), program, place })
   const change = await installPart(target, { part, dryRun })
   const problem = unreadableBy(target.agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)

@@ -1,6 +1,7 @@
 import { fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
+import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeRegister, readDescent } from '../lease/index.ts'
 import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
@@ -56,7 +57,8 @@ function runHook(
   if (configured === 'git') {
     const [name = ''] = options.words
     const verdict = orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
-    return { response: formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed }) }
+    const response = formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed })
+    return { response: { ...response, stderr: fitTerminal(response.stderr) } }
   }
   const given = takeInput(env)
   const input = readObject(given?.length === 0 ? undefined : given)
@@ -90,6 +92,19 @@ function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.Proc
   }
   const descent = () => readDescent(process.pid, env)
   return guardGit(call, { env, descent, cwd: process.cwd(), register: homeRegister(env), describe })
+}
+
+/** A person reads what git's hooks say: a terminal would break the lines within words. */
+function fitTerminal(text: string): string {
+  const columns = text === '' ? undefined : columnsOf(2)
+  if (columns === undefined) return text
+  try {
+    // Only a refusal needs it.
+    const { wrapLines } = require('./wrap.cjs') as typeof import('../base/text/wrap.ts')
+    return wrapLines(text, columns)
+  } catch {
+    return text
+  }
 }
 
 /** The words after `git` of the process that runs the hook; none where they cannot be seen. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Lets a call of an agent's tool begin or end without Node, if nothing has to be decided; asks Node otherwise.
-# Usage: stint-hook.sh [NODE STINT-HOOK] AGENT [OPTION...], with the event on stdin. Without full paths, it
-# starts the node on PATH, and the stint-hook beside itself: in files that several people or machines share.
+# Usage: stint-hook.sh [NODE STINT-HOOK] AGENT [OPTION...], with the event on stdin; or, for a hook of git or
+# the shim, stint-hook.sh [NODE STINT-HOOK] git HOOK [ARGUMENT...]. Without full paths, it starts the node on
+# PATH, and the stint-hook beside itself: in files that several people or machines share.
 #
 # src/lease/marks.ts has the protocol. Its order makes it safe: read the pass, append the mark, list the
 # epochs. Every doubt and every failure leads to Node, which gets the event in a variable, and the rest of the
@@ -38,12 +39,9 @@ read_event() {
   [ ${#STINT_HOOK_INPUT} -lt 65536 ] || return 1
   set -f
   IFS='"'
-  # The last id of a call is that of the event: it follows the arguments and the result of the tool.
-  set -- ${STINT_HOOK_INPUT%,\"tool_use_id\":\"*},
-  behind=$(($# + 2))
   set -- $STINT_HOOK_INPUT
   unset IFS
-  count=$# session=$4
+  session=$4
   # $1 comes before a property, $2 is its name, $3 comes after the name, and $4 is its value, if a string.
   while [ $# -gt 4 ]; do
     case $1 in
@@ -83,12 +81,30 @@ read_event() {
   if [ "$event" = PostToolBatch ]; then
     read_batch "$@"
   else
-    behind=$((behind - count + $#))
-    [ "$behind" -gt 0 ] && [ "$behind" -lt $# ] || return 1
-    shift "$behind"
-    calls=$1
-    is_plain "$calls"
+    read_last_id "$@"
   fi
+}
+
+# The last id of a call is that of the event: it follows the arguments and the result of the tool, and comes
+# before an error.
+read_last_id() {
+  if [ "$event" = PostToolUseFailure ]; then
+    case $STINT_HOOK_INPUT in
+      *'"tool_use_id":'*'"tool_use_id":'*) return 1 ;;
+    esac
+    IFS='"'
+    set -- ${STINT_HOOK_INPUT%%,\"error\":*}
+    unset IFS
+  fi
+  [ $# -le 24 ] || shift $(($# - 24))
+  calls=''
+  while [ $# -gt 3 ]; do
+    case $1 in
+      *,) [ "$2" != tool_use_id ] || [ "$3" != : ] || calls=$4 ;;
+    esac
+    shift
+  done
+  is_plain "$calls"
 }
 
 # Reads the ids of the calls in a batch, and follows the nesting of its objects.
@@ -141,11 +157,18 @@ is_plain() {
 
 # Finds the session's pass for this directory, of this boot and of the agent that has started this script.
 find_pass() {
+  home=${STINT_HOME:-${HOME:+$HOME/.stint}}
+  passes=$home/passes/$session
+  [ "$home" ] && is_plain "$session" || return 1
   read -r this_boot </proc/sys/kernel/random/boot_id && read -r uptime idle </proc/uptime || return 1
   set +f
   for pass in "$passes"/????????????; do
     key=${pass##*/}
-    [ -f "$pass" ] && [ ! -L "$pass" ] && read_pass <"$pass" && is_from_agent && return 0
+    [ -f "$pass" ] && [ ! -L "$pass" ] && read_pass <"$pass" || continue
+    case $host in
+      git) is_in_workspace && is_below_agent && return 0 ;;
+      *) is_from_agent && return 0 ;;
+    esac
   done
   return 1
 }
@@ -158,6 +181,7 @@ read_pass() {
   esac
   [ "$format:$boot:$covers" = "pass-2:$this_boot:$scope" ] || return 1
   [ "${uptime%.*}" -lt "$until" ] || return 1
+  [ "$host" != git ] || return 0
   inside='' edits='
 '
   while IFS= read -r line; do
@@ -188,6 +212,19 @@ is_from_agent() {
     [ "$parent" = "$agent" ] && read_stat "$agent" || return 1
   fi
   [ "$born" = "$started" ]
+}
+
+# The agent is a process above git.
+is_below_agent() {
+  above=$PPID left=64
+  while [ "$above" -gt 0 ] && [ "$left" -gt 0 ] && read_stat "$above"; do
+    if [ "$above" = "$agent" ]; then
+      [ "$born" = "$started" ]
+      return
+    fi
+    above=$parent left=$((left - 1))
+  done
+  return 1
 }
 
 # Reads the name, parent and start time of a process. The name may contain blanks and parentheses.
@@ -288,13 +325,11 @@ has_nothing_to_decide() {
     *' --record '*) return 1 ;;
     *' --scope paths '*) scope=paths ;;
   esac
-  read_event && is_plain "$session" || return 1
+  read_event || return 1
   case "$subagent $* " in
     ?*' --subagents apart '*) return 1 ;;
   esac
-  home=${STINT_HOME:-${HOME:+$HOME/.stint}}
-  passes=$home/passes/$session
-  [ "$home" ] && find_pass || return 1
+  find_pass || return 1
   marks=$passes/$key.$epoch
   [ -f "$marks" ] && [ ! -L "$marks" ] || return 1
   case $event:$tool in
@@ -323,10 +358,52 @@ has_nothing_to_decide() {
   esac && printf '%s\n' "$mark" >>"$marks" && is_on_top
 }
 
+# The session that runs this command of git holds all of the workspace, so no session holds it that is not its
+# kin. git needs no mark: it is part of a call, which has one.
+is_git_of_holder() {
+  [ "$STINT_BYPASS" != 1 ] || return 0
+  # A variable may name another tree than that of the current directory.
+  [ -z "$GIT_WORK_TREE" ] || return 1
+  case $1 in
+    /*) shift 2 ;;
+  esac
+  [ "$2" != shim ] || enter_directory "$@" || return 1
+  cd -P . && cwd=$PWD scope=workspace || return 1
+  # The variables of the agents that have passes.
+  for session in "$CLAUDE_CODE_SESSION_ID" "$CODEX_THREAD_ID"; do
+    find_pass && is_on_top && return 0
+  done
+  return 1
+}
+
+# Enters the directory of a command that the shim is about to start: `git shim [--fail-closed] -- WORD...`.
+enter_directory() {
+  while [ "$1" != -- ]; do
+    [ $# -gt 1 ] || return 1
+    shift
+  done
+  while [ "$2" = -C ] && [ $# -gt 3 ]; do
+    case $3 in
+      /*) cd -P "$3" ;;
+      *) cd -P "./$3" ;;
+    esac || return 1
+    shift 2
+  done
+  # Other options may name another repository, and these commands work on the directory that they make.
+  case $2 in
+    -* | clone | init | worktree) return 1 ;;
+  esac
+  [ -z "$GIT_DIR" ]
+}
+
 case $host in
   claude | codex)
     if has_nothing_to_decide "$@" 2>/dev/null; then exit 0; fi
     export STINT_HOOK_INPUT
+    cd "$here" 2>/dev/null
+    ;;
+  git)
+    if is_git_of_holder "$@" 2>/dev/null; then exit 0; fi
     cd "$here" 2>/dev/null
     ;;
 esac

@@ -439,3 +439,30 @@ test('Node gets the environment of the agent, with its locale', async () => {
     world.send(callEvent('PreToolUse', 'one', { cwd: '/' }), { LC_ALL })
   expect(readFileSync(join(world.tmp, 'locale'), 'utf8')).toBe('de_DE.UTF-8\nunset\n')
 })
+
+test('a long turn with many changes of the claim leaves few files of marks, and loses no call', async () => {
+  await using world = new ScriptWorld()
+  const question = { session_id: 'session-a', cwd: world.workspace, hook_event_name: 'PermissionRequest' }
+  for (let call = 0; call < 15; call++) {
+    expect(world.pre(`call-${call}`).code).toBe(0)
+    // Node notes that the call waits, which changes the claim.
+    world.send(JSON.stringify({ ...question, tool_name: 'Bash', tool_use_id: `call-${call}` }))
+    if (call > 0) expect(world.post(`call-${call}`).code).toBe(0)
+  }
+  expect(world.calls()).toEqual(['call-0'])
+  expect(world.names(world.passes()).length).toBeLessThan(13)
+})
+
+test('a machine that was suspended for half an hour asks Node no more often; after two hours it does', async () => {
+  await using world = new ScriptWorld()
+  world.pre('one')
+  const suspend = (seconds: number): void =>
+    world.changePass((text) =>
+      text.replace(/(\d+) workspace\n/, (_, until) => `${Number(until) - seconds} workspace\n`),
+    )
+  suspend(1800)
+  expect(world.pre('two')).toEqual(fast)
+  suspend(5400)
+  expect(world.pre('three')).toEqual(byNode)
+  expect(world.calls()).toEqual(['one', 'two', 'three'])
+})

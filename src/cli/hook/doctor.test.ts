@@ -81,7 +81,7 @@ test('a call of the session that holds starts no Node: the doctor proves it, and
   expect(await world.onTerminal('hook doctor --runs 1')).toContain('starts no Node for a call')
   // The command of an earlier version.
   const script = hookBin.replace(/cjs$/, 'sh')
-  writeFileSync(world.file('claude'), world.read(world.file('claude')).replaceAll(`${script} `, ''))
+  writeFileSync(world.file('claude'), world.read(world.file('claude')).replaceAll(`exec ${script} `, ''))
   proved[0] = ['claude', false]
   expect(await withoutNode()).toEqual({ code: 0, proved, isNoted: true })
 })
@@ -281,7 +281,10 @@ test('hooks in the settings of the user and of the project run twice: every comm
   const { warnings } = (await world.hook(['install', 'claude', '--project'])).envelope()
   expect(namesBoth(warnings.at(-1))).toBe(true)
   const piped = await world.stint(['hook', 'status'], { cwd: world.project, env: { STINT_OUTPUT: '' } })
-  expect(piped.stdout.split('\n').filter(namesBoth)).toHaveLength(2)
+  const withHome = piped.stdout.replaceAll('~', world.env.HOME ?? '')
+  expect(withHome).not.toBe(piped.stdout)
+  expect(piped.stdout).not.toContain(world.env.HOME)
+  expect(withHome.split('\n').filter(namesBoth)).toHaveLength(2)
   const { hooks } = (await doctor(world)).data
   expect(hooks.map(({ notes }) => namesBoth(notes[0]?.problem))).toEqual([true, true])
   expect(namesBoth((await world.stint(['doctor'], { cwd: world.project })).stdout)).toBe(true)

@@ -19,7 +19,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import type { Screen } from '../../command/stdio.ts'
-import { shortPath } from '../text/format.ts'
+import { shortenPaths, shortPath } from '../text/format.ts'
 import { showWork } from '../terminal/progress.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
@@ -152,7 +152,9 @@ function renderDoctor({ hooks, floor, reasons }: DoctorData, { columns }: Pick<S
       const fast = hook.without_node
         ? '\n  the session that holds the workspace starts no Node for a call'
         : ''
-      const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
+      const notes = hook.notes.map(
+        ({ problem, fix }) => `\n  ${shortenPaths(visibleText(`${problem}: ${fix}`), columns - 2)}`,
+      )
       return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(shortPath(hook.path))}${fast}${notes.join('')}`
     }),
     ...(floor === undefined

@@ -11,7 +11,9 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
+import { hookScript } from '../../../test/support/hook-script.ts'
 import { contentOf, HookUser } from '../../../test/support/hook-user.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
 import type { Finished } from '../../../test/support/world.ts'
 import { guardEvents } from '../../hook-install/git/guard-text.ts'
 
@@ -80,6 +82,20 @@ test('a commit is refused, with the name of the holder, while another session ho
   expect(bypassed.code).toBe(0)
   await world.release()
   expect(await world.commit('released')).toMatchObject({ code: 0 })
+})
+
+test('a refusal on a terminal breaks no word', async () => {
+  await using world = new Repository()
+  await world.make()
+  await world.change('install', 'git')
+  await world.hold()
+  await using terminal = await Terminal.open(world)
+  // The path of the project alone is wider than 80 columns.
+  terminal.resize(100, 24)
+  terminal.enter(`cd ${world.project}`)
+  const { lines, isWrapped } = await terminal.output('git branch -m renamed')
+  expect(lines.join(' ')).toMatch(/other-session.* STINT_BYPASS=1 for this one command/)
+  expect(isWrapped, lines.join('\n')).toBe(false)
 })
 
 test('commands that bypass pre-commit are refused, too: --no-verify, a renamed branch, a reset, an update of a ref', async () => {
@@ -400,7 +416,7 @@ test('a fetch and a gc change no branch and start no process of stint', async ()
   await world.change('install', 'git')
   const path = join(world.hooks, 'reference-transaction')
   const started = join(world.tmp, 'started')
-  writeFileSync(path, world.read(path).replace('NODE_EXTRA_CA_CERTS= ', `: >> '${started}'; `))
+  writeFileSync(path, world.read(path).replace(hookScript, `: >> '${started}'; ${hookScript}`))
   expect(await world.git('fetch', upstream, 'main:refs/remotes/up/main')).toMatchObject({ code: 0 })
   expect(await world.git('gc', '--quiet')).toMatchObject({ code: 0 })
   expect(existsSync(started)).toBe(false)
@@ -408,13 +424,16 @@ test('a fetch and a gc change no branch and start no process of stint', async ()
   expect(existsSync(started)).toBe(true)
 })
 
-test('git works without stint; with --fail-closed, it refuses', async () => {
+test.each([
+  ['stint-hook.cjs', hookBin],
+  ['stint-hook.sh', hookScript],
+])('git works without %s; with --fail-closed, it refuses', async (_name, program) => {
   await using world = new Repository()
   await world.make()
   await world.change('install', 'git')
   const gone = (name: string): void => {
     const path = join(world.hooks, name)
-    writeFileSync(path, world.read(path).replaceAll(hookBin, join(world.tmp, 'gone/stint-hook.cjs')))
+    writeFileSync(path, world.read(path).replaceAll(program, join(world.tmp, 'gone')))
   }
   for (const name of ['pre-commit', 'reference-transaction']) gone(name)
   await world.hold()

@@ -9,7 +9,7 @@ import { findWorkspace } from '../../lease/index.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrap } from '../../base/text/wrap.ts'
-import { shortPath } from '../text/format.ts'
+import { shortenPaths, shortPath } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
@@ -45,7 +45,10 @@ export const hookStatusCommand = defineBareCommand({
           ...(problem === undefined ? [] : [problem]),
           ...notes.map((it) => `${it.problem}; ${it.fix}`),
         ]
-        return [line, ...remarks.flatMap((text) => wrapBelow(visibleText(text), columns))]
+        return [
+          line,
+          ...remarks.flatMap((text) => wrapBelow(shortenPaths(visibleText(text), columns - 2), columns)),
+        ]
       }),
       ...without.map((agent) => `${agentTitle(agent)}: no hooks (\`stint hook install ${agent}\`)`),
     ].join('\n') || 'no agents and no hooks were found here',

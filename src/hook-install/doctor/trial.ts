@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ifPossible } from '../../base/errors/if-possible.ts'
+import { explained, ifPossible } from '../../base/errors/if-possible.ts'
+import { codedError } from '../../base/errors/stint-error.ts'
+import { readLastLines } from '../../base/fs/regular-file.ts'
 import type { ProgramExit } from '../../base/process/run-program.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
@@ -23,14 +25,22 @@ export interface TrialGround {
 
 const holder = 'stint-doctor'
 
+/** A directory that cannot be used is the user's to look at: its error says which. */
+const inTrial = <Result>(doing: string, act: () => Result): Result =>
+  explained((error) => codedError(error, doing), act)
+
 export function prepareGround(directory: string): TrialGround {
+  return inTrial(`prepare a trial in ${directory}`, () => groundIn(directory))
+}
+
+function groundIn(directory: string): TrialGround {
   const ground = {
     home: join(directory, 'home'),
     free: join(directory, 'free'),
     held: join(directory, 'held'),
   }
   for (const path of [ground.home, join(ground.home, 'locks'), ground.free, ground.held])
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    mkdirSync(path, { mode: 0o700 })
   // The holder has no process: this one is an ancestor of the hook, which would take it for its own session.
   acquireLeaseSync({
     workspace: findWorkspace(ground.held),
@@ -78,7 +88,8 @@ export async function passesWithoutNode(
   const isFast = process.platform === 'linux' && isSettingsAgent(agent) && hosts[agent].usesScript
   if (!isFast || choices.record || commands.length === 0) return undefined
   const [started, noteStart] = ['started', 'note-start.cjs'].map((name) => join(ground.home, name))
-  writeFileSync(noteStart ?? '', `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')\n`)
+  const noting = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')\n`
+  inTrial(`write ${noteStart}`, () => writeFileSync(noteStart ?? '', noting))
   // Every Node that starts in this environment writes the file first.
   const env = { ...trialEnv(ground), NODE_OPTIONS: `--require ${JSON.stringify(noteStart)}` }
   const line = withoutWait(commands[0]?.text ?? '')
@@ -88,7 +99,7 @@ export async function passesWithoutNode(
     return runLine(line, [], ground.free, JSON.stringify(event), env)
   }
   await edit('toolu_granted')
-  rmSync(started ?? '', { force: true })
+  inTrial(`remove ${started}`, () => rmSync(started ?? '', { force: true }))
   const { code } = await edit('toolu_marked')
   return code === 0 && !existsSync(started ?? '') && hasMark(ground, '+toolu_marked ')
 }
@@ -96,7 +107,8 @@ export async function passesWithoutNode(
 function hasMark({ home }: TrialGround, start: string): boolean {
   const directory = join(home, 'passes', trialSession)
   const names = ifPossible(() => readdirSync(directory)) ?? []
-  const lines = names.flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n'))
+  const linesOf = (name: string): string[] => readLastLines(join(directory, name), undefined, 'throwOnError')
+  const lines = inTrial(`read ${directory}`, () => names.flatMap(linesOf))
   return lines.some((line) => line.startsWith(start))
 }
 

@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HostName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import type { InstallPlace } from '../agents.ts'
 import { choicesOf, settingsCommand, readCommand } from './command-text.ts'
 
 const agents = (Object.keys(hosts) as HostName[]).filter((name) => hosts[name].events.length > 0)
@@ -49,6 +51,18 @@ test('a shell splits the command into the same words', () => {
   expect(shell.stdout).toBe(`${odd}\n`)
 })
 
+test('the shell of an agent becomes the script, unless it has to judge the exit code', () => {
+  const { claude } = hosts
+  const [pre] = claude.events
+  const lineOf = (choices: HookChoices, place: InstallPlace) =>
+    pre &&
+    settingsCommand(claude, pre, ['/opt/stint-hook.sh', '/bin/node', '/opt/stint-hook.cjs'], choices, place)
+  expect(lineOf({}, 'user')).toMatch(/^exec \/opt\/stint-hook\.sh /)
+  expect(lineOf({ failClosed: true }, 'user')).toMatch(/^\/opt\/stint-hook\.sh .* \|\| /)
+  expect(lineOf({}, 'local')).toMatch(/^\/opt\/stint-hook\.sh .* \|\| /)
+  expect(pre && settingsCommand(claude, pre, ['stint-hook'], {}, 'user')).not.toContain('exec')
+})
+
 test('a command with the tail of an earlier version is still recognized', () => {
   const command = readCommand('/bin/node /opt/stint-hook.cjs codex --fail-closed || exit 2')
   expect(command).toMatchObject({ agent: 'codex', flags: ['--fail-closed'] })
@@ -66,6 +80,7 @@ test.each([
   'stint-hook claude "x"',
   'stint-hook.sh /bin/node /opt/stint-hook.cjs claude',
   '/opt/stint-hook.sh node /opt/stint-hook.cjs claude',
+  'exec stint-hook claude',
   '/opt/stint-hook.sh /bin/nice /bin/node /opt/stint-hook.cjs claude',
 ])('%j is not a command of stint', (text) => {
   expect(readCommand(text)).toBeUndefined()

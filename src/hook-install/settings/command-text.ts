@@ -32,8 +32,12 @@ export function settingsCommand(
   const line = hookCommand(host, event, startWords(program), { ...choices, failClosed, waitMs })
   // Exit code 2 with a reason on stderr blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
-  return host.sharesSettings && place !== 'user' ? `${line}${onlyRefusals}` : line
+  if (host.sharesSettings && place !== 'user') return `${line}${onlyRefusals}`
+  // The shell that the host starts becomes the script. Otherwise it would start a process, and wait for it.
+  return isScript(program[0]) ? `${becomes} ${line}` : line
 }
+
+const becomes = 'exec'
 
 /** The words after `stint-hook`, in a fixed order: hosts recognize and trust a command by its text. */
 const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
@@ -93,7 +97,7 @@ const tails = [onlyRefusals, orRefuse, ' || exit 2']
 export function readCommand(text: string): HookCommand | undefined {
   const tail = tails.find((end) => text.endsWith(end)) ?? ''
   const words = shellWords(text.slice(0, text.length - tail.length))
-  if (words?.[0] === withoutCertificates) words.shift()
+  if (words?.[0] === withoutCertificates || (words?.[0] === becomes && isScript(words[1]))) words.shift()
   const at = words?.findIndex((word) => /^stint-hook(\.c?js)?$/.test(basename(word))) ?? -1
   const agent = words?.[at + 1]
   if (words === undefined || at < 0 || !isHostName(agent)) return undefined

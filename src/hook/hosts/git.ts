@@ -26,4 +26,5 @@ export const git: Host = {
   blocksOnNonzeroExit: true,
   // A person at a terminal reads stderr. No failure of the guard itself has exit code 2.
   refusalExitCode: 2,
+  usesScript: true,
 }

@@ -77,6 +77,19 @@ test.each(commandHosts)(
   },
 )
 
+test('the title of a recorded session is the beginning of its first prompt, unless prompts are kept out', async () => {
+  await using world = new HookWorld()
+  const turn = async (session: string, prompts?: boolean) => {
+    await world.hook('claude', 'prompt', { session, choices: { ...choices, prompts } })
+    await world.hook('claude', 'pre', { session, choices })
+    await world.hook('claude', 'stop', { session, choices })
+    await until('the recorder has written it all', () => queued(world).length === 0)
+    return (await filesystemStore({ home: world.home }).inspect(session)).summary.title
+  }
+  expect(await turn('told')).toBe('go on')
+  expect(await turn('private', false)).toBeUndefined()
+})
+
 test('an intent is on disk before the call is allowed, and stays unsettled if the agent dies', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first', choices })

@@ -1,7 +1,7 @@
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { acquireLease, homeRegister, type Lease } from '../../lease/index.ts'
+import { acquireLease, homeRegister, type Lease, readPrompt } from '../../lease/index.ts'
 import { type KnownSecret, registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { filesystemStore, type SessionStore } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
@@ -63,7 +63,7 @@ async function drain(
       entry = readQueued(home, name)
       // Later calls of a session wait with the one that failed, to keep their order.
       if (entry === undefined || failed.has(entry.call.session)) continue
-      await write(store, entry, secrets)
+      await write(store, entry, secrets, env)
       written += 1
     } catch (error) {
       const { session, tool = '', event } = entry?.call ?? {}
@@ -78,8 +78,11 @@ async function write(
   store: SessionStore,
   { id, call, again, begin, done }: QueueEntry,
   secrets: KnownSecret[],
+  env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const { session, tool, workspace } = call
+  // Most sessions are known by what they were first asked.
+  const title = readPrompt(session, env)
   const { event, audit } = marked(call, id)
   begin()
   await store.visit(
@@ -89,7 +92,7 @@ async function write(
       if (!present?.has('audit')) await visit.audit(audit)
       if (!present?.has('journal')) await visit.append(event)
     },
-    { create: { tool, workspace, mask: 'tokens' }, secrets, mask: 'tokens' },
+    { create: { tool, workspace, title, mask: 'tokens' }, secrets, mask: 'tokens' },
   )
   done()
 }
