@@ -101,7 +101,8 @@ export function renewPasses(register: Register, owner: PassOwner, added?: PassAd
     const directory = register.marks?.directory
     if (directory === undefined || agent.started === null || !isSessionId(sessionId)) return
     const path = join(directory, sessionId)
-    const known = listNames(path).filter(isWorkspaceKey)
+    const names = listNames(path)
+    const known = names.filter(isWorkspaceKey)
     for (const key of new Set([...(added === undefined ? [] : [added.key]), ...known])) {
       const before = parsePassFile(key, readSmallFile(join(path, key)) ?? '')
       const isOurs = before !== undefined && isSameProcess(before.agent, agent)
@@ -110,8 +111,23 @@ export function renewPasses(register: Register, owner: PassOwner, added?: PassAd
       if (pass === undefined || claimed === undefined) ifPossible(() => unlinkSync(join(path, key)))
       else if (claimed.epoch !== before?.epoch || pass !== before)
         writePass(directory, owner, { ...covered(pass, claimed.claim), ...claimed })
+      // A call in one workspace may have its end in the marks of another.
+      if (known.length === 1) removeOldMarks(path, names, key, claimed?.claim.pass?.folded)
     }
   })
+}
+
+/** How many files of folded marks a session keeps: a script that was stopped may note an end in one. */
+const maxFoldedFiles = 8
+
+/** Removes the oldest files of folded marks: a long turn changes the record often. */
+function removeOldMarks(path: string, names: readonly string[], key: string, folded = 0): void {
+  const epochs = names.flatMap((name) => {
+    const of = epochOfMarks(name)
+    return of?.key === key && of.epoch <= folded ? of.epoch : []
+  })
+  for (const epoch of epochs.toSorted((a, b) => b - a).slice(maxFoldedFiles))
+    ifPossible(() => unlinkSync(join(path, `${key}.${epoch}`)))
 }
 
 /** A pass without the paths that the claim does not cover: it may have been narrowed meanwhile. */

@@ -34,10 +34,11 @@ export interface MarkExploration {
 }
 
 /**
- * `hook` begins a call, and may end it; `taker` is another session; `releaser` releases the claim if no call
- * runs; `writer` was suspended before it could create the epoch of the pass, and does so when that is gone.
+ * `hook` begins a call, and may end it; `script` is a hook that is killed when it asks Node; `taker` is
+ * another session; `releaser` releases the claim if no call runs; `writer` was suspended before it could
+ * create the epoch of the pass, and does so when that is gone.
  */
-export type ProcessKind = 'hook' | 'taker' | 'releaser' | 'writer'
+export type ProcessKind = 'hook' | 'script' | 'taker' | 'releaser' | 'writer'
 
 /** Ways to break the protocol, each of which the explorer must find. */
 export type MarkMutation =
@@ -174,7 +175,7 @@ type Claims = ReturnType<typeof claimsOf>
 type Run = Generator<Step | Moment, void, unknown>
 
 /** The script: `stint-hook.sh`. */
-function* script(id: string, claims: Claims, mutation: MarkMutation | undefined): Run {
+function* script({ kind, name: id }: Process, claims: Claims, mutation: MarkMutation | undefined): Run {
   const epoch = (yield { call: 'readPass' }) as number
   let isOnTop = mutation === 'looking before marking' && (yield* look(epoch, mutation))
   if (epoch > 0 && ((yield { call: 'open', epoch }) as boolean)) {
@@ -182,7 +183,7 @@ function* script(id: string, claims: Claims, mutation: MarkMutation | undefined)
     if (mutation !== 'looking before marking') isOnTop = yield* look(epoch, mutation)
     if (isOnTop) yield { moment: 'allowed' }
   }
-  if (!isOnTop && !(yield* askNode(id, claims))) return
+  if (!isOnTop && (kind === 'script' || !(yield* askNode(id, claims)))) return
   yield { call: 'run' }
   yield { moment: 'ended' }
   if ((yield { call: 'open', epoch: firstEpoch }) as boolean)
@@ -224,8 +225,8 @@ function* askNode(id: string, claims: Claims): Generator<Step | Moment, boolean,
 }
 
 function* runOf(process: Process, claims: Claims, mutation: MarkMutation | undefined): Run {
-  const { kind, name } = process
-  if (kind === 'hook') yield* script(name, claims, mutation)
+  const { kind } = process
+  if (kind === 'hook' || kind === 'script') yield* script(process, claims, mutation)
   else if (kind === 'writer')
     yield* claims.register.swap(key, { epoch: firstEpoch - 1, text: 'before' }, freeText)
   else if (kind === 'taker')
