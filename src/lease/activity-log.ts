@@ -120,6 +120,12 @@ function formatActivity(activity: ClaimActivity): string {
   return JSON.stringify({ ...activity, paths }, short)
 }
 
+/** The lines of a session, without parsing them; a torn line of another session may precede its own. */
+function linesOf(sessionId: string, lines: readonly string[]): string[] {
+  const begin = `{"session_id":${JSON.stringify(sessionId.slice(0, maxLength))}`
+  return lines.filter((line) => line.includes(begin))
+}
+
 /** Parses the lines of a log and puts them in order; leaves out torn and foreign ones. */
 export const parseActivities = (lines: readonly string[]): ClaimActivity[] =>
   lines.flatMap((line) => parseActivity(line) ?? []).sort((a, b) => a.at - b.at)
@@ -268,15 +274,18 @@ export class ActivityLog {
   endedBeforeSync(claim: Claim, before: ClaimsRecord | undefined): ClaimActivity[] {
     const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
     if (before === undefined || had?.fence === claim.fence) return []
+    const lines = this.#logs?.readSync?.(this.#key) ?? []
+    // Most sessions are here for the first time, and then the lines of others are not parsed.
+    const own = parseActivities(linesOf(claim.session_id, lines))
+    if (own.every(({ fence, kind }) => fence === claim.fence || kind === 'note')) return []
     const gained = claim.paths.filter((path) => !had?.paths.includes(path))
-    return endedSince(parseActivities(this.#logs?.readSync?.(this.#key) ?? []), claim, gained)
+    return endedSince(parseActivities(lines), claim, gained)
   }
 
   #noteUnlessRepeated(activity: ClaimActivity, recent: readonly string[]): void {
     // Waiters that come often look here often: parse only the lines of this session.
-    const [begin = ''] = formatActivity(activity).split(',"pid":')
-    const own = recent.filter((line) => line.includes(begin))
-    if (!isRepeated(activity, parseActivities(own))) this.#append(activity)
+    const own = parseActivities(linesOf(activity.session_id, recent))
+    if (!isRepeated(activity, own)) this.#append(activity)
   }
 
   #append(activity: ClaimActivity): void {

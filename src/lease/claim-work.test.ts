@@ -253,6 +253,7 @@ test('the processes are not read while time alone decides', () => {
     throw new Error('read')
   }
   expect(isInForce(claimWith({}), at(minute, { processes }))).toBe(true)
+  expect(workOf(claimWith({ kind: 'edit' }), at(minute, { processes }))).toMatchObject({ state: 'running' })
   expect(isInForce(withoutCalls({}), at(late, { processes }))).toBe(false)
   expect(isInForce(withoutCalls({ policy: undefined }), at(1, { processes, liveness: () => 'dead' }))).toBe(
     false,

@@ -43,7 +43,9 @@ const openCalls = (
 /** A call with a process younger than it, or one that has just begun, or cannot be checked. */
 function runningCall(claim: Claim, observation: Observation): Work | undefined {
   const calls = openCalls(claim, observation)
-  const table = calls.length === 0 ? undefined : observation.processes?.()
+  // An edit has no process: while all calls are edits that have just begun, the processes tell nothing.
+  const isDecided = calls.every(({ call }) => call.kind === 'edit' && hasJustBegun(call, observation.now))
+  const table = isDecided ? undefined : observation.processes?.()
   for (const { holder, call } of calls) {
     const moment = { ticks: call.ticks, wall: call.since }
     const process =

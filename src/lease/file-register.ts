@@ -43,6 +43,9 @@ export const stagedPrefix = '.new-'
 /** How the name of the directory begins that has the waiters of a key. */
 const waitersPrefix = '.waiters-'
 
+/** How many epochs of a key remain when a new one is written. */
+export const keptEpochs = 4
+
 /** Unused attachments are removed at every epoch that this number divides. */
 const removeAttachmentsEvery = 8
 
@@ -59,9 +62,9 @@ const removeAttachmentsEvery = 8
  * its writer takes from the clock. Two writers may take different numbers and thus create different names:
  * the first epoch is therefore created with its directory, by a rename that fails if there is an epoch.
  *
- * @param keptEpochs how many epochs of a key remain when a new one is written
+ * @param kept how many epochs of a key remain when a new one is written
  */
-export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
+export function fileRegister(directory: string, kept = keptEpochs): Register<FileStep> {
   const directoryOf = (key: string): string => `${directory}/${key}`
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
   /** By key, everything after the first line of the last text that this register wrote, if it had lines. */
@@ -157,7 +160,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
         try {
-          yield linkStep(key, before, text)
+          yield* link(key, before, text)
           return { created: true }
         } catch (error) {
           if (errorCode(error) !== 'ENAMETOOLONG') throw error
@@ -166,7 +169,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       const attachment = isStarting(before)
         ? useAttachments().prepare(key, text)
         : yield* useAttachments().write(key, text)
-      yield linkStep(key, before, attachment.target, attachment)
+      yield* link(key, before, attachment.target, attachment)
       return { created: true, attachment }
     } catch (error) {
       const errno = errorCode(error) ?? ''
@@ -190,6 +193,18 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     for (const name of names) yield* unlink(key, name)
   }
 
+  /** Creates the epoch after `before`. On a full disk, older epochs give it their room: none is needed. */
+  function* link(key: string, before: RegisterEntry, text: string, attachment?: Attachment): FileSteps<void> {
+    const step = linkStep(key, before, text, attachment)
+    try {
+      yield step
+    } catch (error) {
+      if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '') || isStarting(before)) throw error
+      yield* compact(key, yield* list(key), 1)
+      yield step
+    }
+  }
+
   /** The call that creates the epoch after `before`. */
   const linkStep = (key: string, before: RegisterEntry, text: string, attachment?: Attachment): FileStep =>
     isStarting(before)
@@ -199,7 +214,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   /** Deletes old files. A failure must not fail the swap, which has happened: the next writer retries. */
   function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
     try {
-      yield* compact(key, names)
+      yield* compact(key, names, kept)
       if (
         epoch % removeAttachmentsEvery === 0 &&
         names.some((name) => epochOf(name) === 0 && isAttachmentName(name))
@@ -209,8 +224,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 
   /** Deletes all but the newest epochs, oldest first: `isCurrent` relies on the order. */
-  function* compact(key: string, names: string[]): FileSteps<void> {
-    const newestToDelete = highestEpoch(names) - keptEpochs
+  function* compact(key: string, names: string[], kept: number): FileSteps<void> {
+    const newestToDelete = highestEpoch(names) - kept
     const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= newestToDelete)
     for (const epoch of old.sort((a, b) => a - b)) yield* unlink(key, epoch)
   }
@@ -269,11 +284,12 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     *read(key, number) {
       const path = placeOf(key, number)
       const touchedAt = (yield { call: 'mtime', path }) as number | undefined
+      if (touchedAt === undefined) return undefined
       const text = yield* tryStep<string | undefined>(
         { call: 'readlink', path },
         { ENOENT: undefined, EINVAL: '' },
       )
-      return text === undefined || touchedAt === undefined ? undefined : { text, touchedAt }
+      return text === undefined ? undefined : { text, touchedAt }
     },
     *add(key, text) {
       for (;;) {

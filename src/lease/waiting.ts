@@ -3,6 +3,7 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import type { Actor } from './activity-log.ts'
 import type { ClaimMode } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
+import { LinePace } from './line-pace.ts'
 import { findAncestors, type PartyRequest } from './party.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps, WaiterQueue } from './register.ts'
@@ -21,9 +22,6 @@ export interface Claimant extends Actor {
 export const lookEveryMs = 500
 const pollMs = { watched: lookEveryMs, unwatched: 200, blocking: 50 }
 
-/** The shortest pauses of the first in line, and of those behind it, in milliseconds. */
-const shortestMs = { first: 0.25, behind: 0.5 }
-
 /** A watcher costs more than a shorter pause. */
 const watchFromMs = 10
 
@@ -40,12 +38,9 @@ export class Waiting {
   readonly #waitMs: number
   #number: number | undefined
   #touchedAtMs = 0
-  #tries = 0
   /** The numbers of the parties before this one in the queue. */
   #ahead: number[] = []
-  /** How long the line took to move by one place, and when it last moved. */
-  #msPerPlace = 0.5
-  #movedAtMs = this.#startedAtMs
+  readonly #pace = new LinePace(this.#startedAtMs)
   #hints: ChangeHints | undefined
 
   /** `isUnchanged` tells whether the register still has the record of a view. */
@@ -138,31 +133,17 @@ export class Waiting {
     runSync(this.#register, this.#leave())
   }
 
-  /**
-   * Short for the first in line and the next, however slowly the line moves: it moves as fast as they look.
-   * For the others less than half of the time that the line will take, as it moved last. Then longer and
-   * longer until the line moves again; random, so that waiters spread out.
-   */
   #pauseMs(longestMs: number, retryAfterMs: number): number {
-    const places = this.#ahead.length
-    const shortest = places === 0 ? shortestMs.first : shortestMs.behind
-    const firstMs = places < 2 ? shortest : Math.max(shortest, 0.3 * places * this.#msPerPlace)
-    const mostMs = Math.min(lookEveryMs, longestMs * Math.max(1, places))
-    const ms = Math.min(mostMs, firstMs * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
-    return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))
+    return Math.max(0, Math.min(this.#pace.pauseMs(longestMs), retryAfterMs, this.#leftMs))
   }
 
-  /** Looks who is before this party. While the first of them is there, the line has not moved. */
-  *#lookAhead(waiters: WaiterQueue, number: number, nowMs: number): Steps<unknown, void> {
-    const [first] = this.#ahead
-    if (first === undefined || (yield* waiters.read(this.#key, first)) !== undefined) return
-    const ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number)
-    const moved = this.#ahead.length - ahead.length
-    this.#ahead = ahead
-    if (moved <= 0) return
-    this.#msPerPlace = (nowMs - this.#movedAtMs) / moved
-    this.#movedAtMs = nowMs
-    this.#tries = 0
+  /** Looks how far the line has moved: parties leave it at its front, and none joins before this one. */
+  *#lookAhead(waiters: WaiterQueue, nowMs: number): Steps<unknown, void> {
+    for (let [first] = this.#ahead; first !== undefined; [first] = this.#ahead) {
+      if ((yield* waiters.read(this.#key, first)) !== undefined) break
+      this.#ahead.shift()
+    }
+    this.#pace.note(this.#ahead.length, nowMs)
   }
 
   *#keepPlace({ record, observation }: ClaimsView): Steps<unknown, void> {
@@ -172,7 +153,7 @@ export class Waiting {
     const now = systemClock.mono()
     try {
       if (this.#number !== undefined) {
-        yield* this.#lookAhead(waiters, this.#number, now)
+        yield* this.#lookAhead(waiters, now)
         if (now - this.#touchedAtMs < touchEveryMs) return
       }
       if (this.#number !== undefined && (yield* waiters.touch(this.#key, this.#number))) {
@@ -193,6 +174,7 @@ export class Waiting {
       const number = this.#number
       this.#ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number)
       yield* this.#passDead(observation)
+      this.#pace.note(this.#ahead.length, now)
     } catch {}
   }
 
