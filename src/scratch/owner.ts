@@ -111,7 +111,8 @@ const maxTextBytes = 300
 /** Encodes as much of the beginning of a text as fits. */
 function encodeText(text: string | null): string {
   for (let most = (text ?? '').slice(0, maxTextBytes); ; most = most.slice(0, -1)) {
-    const encoded = encodeURIComponent(most.replaceAll(/\p{Surrogate}/gu, '\u{FFFD}'))
+    // UTF-8 has no lone surrogates, for which `encodeURIComponent` throws.
+    const encoded = encodeURIComponent(Buffer.from(most).toString())
     if (encoded.length <= maxTextBytes) return encoded
   }
 }

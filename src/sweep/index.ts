@@ -12,8 +12,8 @@ export {
   type TempEntry,
 } from './inventory/entry.ts'
 export type { Activity } from './inventory/activity.ts'
-export type { History } from './inventory/history.ts'
-export type { Sample } from './inventory/sample.ts'
+export type { History, SampleSources } from './inventory/history.ts'
+export type { Sample, SessionSpace } from './inventory/sample.ts'
 export type { TracedPath } from './inventory/trace-path.ts'
 export { addToReport, type SweepReport, type SweepScope, sweepScopes } from './report.ts'
 export { sweepAtStart } from './sweep-at-start.ts'

@@ -97,3 +97,9 @@ test('a process writes the first line at once, and gathers the next ones without
   await world.start(process.execPath, node, { cwd: world.tmp }).finished
   expect(readFileSync(join(world.tmp, 'other'), 'utf8')).toBe('first\nlast\n')
 })
+
+test('a log that cannot be read is an error for its readers, and empty for a look at its end', () => {
+  const path = `/${'long'.repeat(100)}`
+  expect(() => readBoundedLog(path, 100)).toThrow('ENAMETOOLONG')
+  expect(readBoundedLog(path, 100, 50)).toEqual([])
+})

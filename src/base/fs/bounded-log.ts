@@ -1,4 +1,6 @@
 import { closeSync, fstatSync, lstatSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { explained } from '../errors/if-possible.ts'
+import { codedError } from '../errors/stint-error.ts'
 import { systemClock } from '../process/clock.ts'
 import { openPrivateFile } from './private-file.ts'
 import { readLastLines } from './regular-file.ts'
@@ -53,10 +55,16 @@ function rotate(path: string, maxBytes: number): void {
   }
 }
 
-/** The complete lines of both files, oldest first; with `lastBytes`, only those at the end of the newer. */
+/**
+ * The complete lines of both files, oldest first; throws if one cannot be read. With `lastBytes`, only those
+ * at the end of the newer: a look that does without if it cannot read them.
+ */
 export function readBoundedLog(path: string, maxBytes: number, lastBytes?: number): string[] {
   if (lastBytes !== undefined) return readLastLines(path, lastBytes)
-  return [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes))
+  return explained(
+    (error) => codedError(error, `read ${path}`),
+    () => [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes, 'throwOnError')),
+  )
 }
 
 /** Removes both files; returns how many there were. */

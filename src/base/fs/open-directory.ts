@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs'
 import { geteuid } from '../process/platform.ts'
+import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
@@ -47,7 +48,8 @@ function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
       chmodSync(`/proc/self/fd/${fd}`, 0o700)
       return true
     },
-    [Symbol.dispose]: () => closeSync(fd),
+    // Nothing was written through it: a close that fails loses nothing.
+    [Symbol.dispose]: () => void ifPossible(() => closeSync(fd)),
   }
 }
 

@@ -43,10 +43,11 @@ export function readSmallFile(path: string, onError?: 'throwOnError'): string | 
 
 /**
  * The complete lines in the last `maxBytes` of a file that other processes append to; a line cut off at
- * either end is left out. Empty if the file is missing, unreadable or not a regular file.
+ * either end is left out. Empty if there is no regular file; a file that cannot be read throws only with
+ * `throwOnError`.
  */
-export function readLastLines(path: string, maxBytes = 64 << 20): string[] {
-  try {
+export function readLastLines(path: string, maxBytes = 64 << 20, onError?: 'throwOnError'): string[] {
+  const read = (): string[] => {
     const { fd, size } = openRegular(path)
     try {
       // One byte more: if it is a line break, the line after it is complete.
@@ -58,9 +59,8 @@ export function readLastLines(path: string, maxBytes = 64 << 20): string[] {
     } finally {
       closeSync(fd)
     }
-  } catch {
-    return []
   }
+  return (onError === 'throwOnError' ? ifRegular(read) : ifPossible(read)) ?? []
 }
 
 function readFrom(fd: number, start: number, length: number): string {

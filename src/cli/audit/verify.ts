@@ -1,5 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { auditDamage } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress.ts'
@@ -25,5 +26,6 @@ export const auditVerifyCommand = defineBareCommand({
     for (const finding of findings) warn(finding)
     return data
   },
-  render: ({ lines, head }) => `${plural(lines, 'line')} in an unbroken chain; its head is ${head}`,
+  render: ({ lines, head }, { columns }) =>
+    wrapLines(`${plural(lines, 'line')} in an unbroken chain; its head is ${head}`, columns),
 })

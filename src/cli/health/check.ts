@@ -1,7 +1,6 @@
 import type { Paint, Screen } from '../../command/stdio.ts'
-import { truncate } from '../../base/text/display-width.ts'
 import { wrap } from '../../base/text/wrap.ts'
-import { shortPath } from '../text/format.ts'
+import { shortenPaths } from '../text/format.ts'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 
 /** `warn`: it works, but not as well, or not for as long, as it could. `fail`: it does not work. */
@@ -84,13 +83,6 @@ const marks: Readonly<Record<Level, { word: string; paint: keyof Paint }>> = {
 const nameWidth = 12
 /** The narrowest column in which sentences can still be read. */
 const leastColumns = 20
-
-/** Shortens the paths in a sentence, and cuts those that are wider than a line. */
-const shortenPaths = (text: string, room: number): string =>
-  text
-    .split(' ')
-    .map((word) => truncate(shortPath(word), room, 'middle'))
-    .join(' ')
 
 /** The result of a check, and below it the fix; long lines are wrapped below their beginning. */
 export function renderCheck(

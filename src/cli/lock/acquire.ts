@@ -2,6 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { type Claim, defaultTtlMs, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { readOrigin } from '../../base/process/origin.ts'
@@ -94,8 +95,11 @@ export const lockAcquireCommand = defineBareCommand({
       expires_at: refreshed_at + ttl_ms,
     }
   },
-  render: ({ session_id, workspace, resource, fence, expires_at }, _, { options }) =>
-    `${visibleText(workspace ?? resource)} is held by ${session_id} until ${formatTime(expires_at, options)} (fence ${fence})`,
+  render: ({ session_id, workspace, resource, fence, expires_at }, { columns }, { options }) =>
+    wrapLines(
+      `${visibleText(workspace ?? resource)} is held by ${session_id} until ${formatTime(expires_at, options)} (fence ${fence})`,
+      columns,
+    ),
 })
 
 /** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */

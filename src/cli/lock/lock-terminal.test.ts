@@ -30,6 +30,16 @@ test('break by the beginning of an id shows whose claim it is and asks: n, Ctrl-
   expect(await holds(world)).toBe(false)
 })
 
+test('acquire breaks its sentence between words', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  terminal.enter('clear; stint lock acquire --session mine --resource deploy:production-of-all')
+  await terminal.shows(/^\[0\] ready>$/m)
+  expect(terminal.screen()).toMatch(
+    /^deploy:production-of-all is held by mine until [\d-]+ [\d:]+ \(fence\n {2}\d+\)$/m,
+  )
+})
+
 test('break removes only the claim that it has shown, not a newer one of that session', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)

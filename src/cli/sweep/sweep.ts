@@ -15,6 +15,7 @@ import {
   type SweepScope,
   sweepScopes,
 } from '../../sweep/index.ts'
+import { measureSessionSpace } from '../sessions/du.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
@@ -78,7 +79,8 @@ export async function sweepScope(
   const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
   addDirectories(report, 'unfinished-session', unfinished)
   addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
-  if (!dryRun) await recordSweep(report)
+  // The sweep has happened, even if its sample cannot be recorded.
+  if (!dryRun) await recordSweep(report, measureSessionSpace).catch(() => {})
   const data = sweepData(report, dryRun)
   if (data.failures.length > 0) throw sweepFailure(data)
   return data

@@ -11,6 +11,12 @@ import { renderEntries } from './render-entries.ts'
 const defaultWaitMs = 2000
 const checkEveryMs = 50
 
+/** Why an entry is kept of which nobody knows whether its run is dead: it may be an orphan. */
+const unjudged: Partial<Record<MeasuredEntry['reason'], string>> = {
+  unreadable: 'cannot read',
+  'owner-unknown': 'it is unknown whether a process still uses',
+}
+
 export const tempCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Exits with 3 if dead runs have left anything: proof, for CI, that cleanup works.',
@@ -27,11 +33,11 @@ export const tempCheckCommand = defineBareCommand({
     const withinMs = options.wait ?? defaultWaitMs
     const entries = await showWork('measuring', context, () => waitForCleanup(withinMs))
     warnOfBudget(sumEntries(entries), readBudget(options), warn)
-    const unreadable = entries.filter(({ reason }) => reason === 'unreadable')
-    if (unreadable[0] !== undefined)
-      warn(
-        `${plural(unreadable.length, 'entry', 'entries')} cannot be judged: cannot read ${unreadable[0].path}`,
-      )
+    for (const [reason, why] of Object.entries(unjudged)) {
+      const kept = entries.filter((entry) => entry.reason === reason)
+      if (kept[0] === undefined) continue
+      warn(`${plural(kept.length, 'entry', 'entries')} cannot be judged: ${why} ${kept[0].path}`)
+    }
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
     const { bytes, disk_bytes, files } = sumEntries(orphans)
     const data = { orphans, bytes, disk_bytes, files, checked: entries.length }

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -228,6 +229,18 @@ test('check exits with 0 if all entries are alive or kept on purpose, with 3 for
   process.kill(child, 'SIGKILL')
   await until('both are dead', () => !isRunning(run.pid) && !isRunning(child))
   expect((await temp(world, 'check', '--wait', '0')).code).toBe(3)
+})
+
+test('check warns of a dead run whose children cannot be known: one of them may still use its scratch', async () => {
+  await using world = new World()
+  const scratch = plant(world, dead)
+  rmSync(join(scratch, '.stint/children.pids'))
+  mkdirSync(join(scratch, '.stint/children.pids'))
+  const checked = await temp(world, 'check', '--wait', '0')
+  expect(checked.code).toBe(0)
+  expect(checked.envelope().warnings).toEqual([
+    `1 entry cannot be judged: it is unknown whether a process still uses ${scratch}`,
+  ])
 })
 
 /** The scratch of a run that still exists. */

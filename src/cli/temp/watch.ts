@@ -6,6 +6,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { type EntryTotals, measureEntries, recordSample, sumEntries } from '../../sweep/index.ts'
 import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
+import { measureSessionSpace } from '../sessions/du.ts'
 import { print } from '../terminal/print.ts'
 import { showWork } from '../terminal/progress.ts'
 import { formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
@@ -48,7 +49,7 @@ export const tempWatchCommand = defineBareCommand({
         : wrapLines(renderLine(at, total, disk_growth, options), screen.columns)
       if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
-      await recordSample('watch', { entries })
+      await recordSample('watch', { entries, measureSessions: measureSessionSpace })
       const level = budget && budgetLevel(total, budget)
       // Warn when the level changes, not with every line.
       if (level !== lastLevel) warnOfBudget(total, budget, warn)
