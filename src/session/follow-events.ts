@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { AuditRecord } from './audit-record.ts'
 import { holderOf } from './driver-defaults.ts'
 import type { StoreDriver } from './driver.ts'
 import type { Inspection, Pending, SessionEvent } from './store.ts'
 
-/** How often to look for more events, in milliseconds. */
+/** How often to look for more records, in milliseconds. */
 const lookMs = 200
 
 /**
@@ -26,8 +27,30 @@ export async function* followEvents(
       else if (spool !== undefined) seen.add(spool)
       if (isNew) yield event
     }
-    await holderOf(driver, inspection.summary.id)
-    // A pause that the signal ends rejects.
-    await delay(lookMs, undefined, { signal }).catch(() => {})
+    await pause(driver, inspection, signal)
   }
+}
+
+/** Yields the audit lines from a number on as they are written, until the signal aborts; none is pending. */
+export async function* followAudit(
+  driver: StoreDriver,
+  inspection: Inspection,
+  { from, signal }: { from: number; signal: AbortSignal },
+): AsyncGenerator<AuditRecord> {
+  let next = from
+  while (!signal.aborted) {
+    for await (const line of inspection.audit({ from: next })) {
+      if (line.seq === undefined) continue
+      next = line.seq + 1
+      yield line
+    }
+    await pause(driver, inspection, signal)
+  }
+}
+
+/** Waits until the next look; fails once the session is removed. */
+async function pause(driver: StoreDriver, { summary }: Inspection, signal: AbortSignal): Promise<void> {
+  await holderOf(driver, summary.id)
+  // A pause that the signal ends rejects.
+  await delay(lookMs, undefined, { signal }).catch(() => {})
 }

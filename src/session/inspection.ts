@@ -10,13 +10,13 @@ type PendingRecord = Pending<SessionEvent> & { spool: string }
 
 /** Reads a session: its logs, and after them what is still in its spool. */
 export function inspectionOf(driver: StoreDriver, session: ReadableSession): Inspection {
-  const { summary, manifest } = session
+  const { manifest } = session
   const state = async () => (await session.state?.()) ?? (await replay(session)).state
   const pendingIn = (log: LogName) => async (): Promise<PendingRecord[]> => {
     const entries = await driver.spooled(manifest.session_id)
     return entries
       .filter((entry) => entry.log === log)
-      .map(({ type, json, at = summary.lastAt, masked, spool }) => ({
+      .map(({ type, json, at = session.summary.lastAt, masked, spool }) => ({
         pending: true,
         at,
         type,
@@ -26,7 +26,10 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
       }))
   }
   return {
-    summary,
+    // A driver may have to read for it, and most callers need other things.
+    get summary() {
+      return session.summary
+    },
     manifest,
     health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
     events({ type, all = false, newestFirst: isReversed = false, ...range } = {}) {
@@ -43,9 +46,13 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
       const visible = pending.filter((record) => isVisible(record, type, all))
       return count <= 0 ? [] : [...read, ...visible].slice(-count)
     },
-    audit: () =>
-      readThenPending(session, 'audit', pendingIn('audit'), (record) =>
-        isPending(record) ? pendingAuditOf(record) : auditRecordOf(record),
+    audit: (range) =>
+      readThenPending(
+        session,
+        'audit',
+        pendingIn('audit'),
+        (record) => (isPending(record) ? pendingAuditOf(record) : auditRecordOf(record)),
+        range,
       ),
     async unsettled() {
       const { read, pending } = await readWithPending(pendingIn('audit'), state)

@@ -122,9 +122,18 @@ export class LiveSession implements Session {
   append(given: NewEvent | readonly NewEvent[], options: AppendOptions = {}): Promise<Receipt | Receipt[]> {
     const { durable } = options
     if (isList(given)) return this.#withSnapshot(given, () => this.#appendAll(given, { durable }))
-    const append = (): Promise<Receipt> =>
-      this.#put(() => makeEventEntry(given, this.secrets.gate), { durable })
-    return this.#context.snapshots.critical === undefined ? append() : this.#withSnapshot([given], append)
+    return this.#context.snapshots.critical === undefined
+      ? this.#appendOne(given, durable)
+      : this.#withSnapshot([given], () => this.#appendOne(given, durable))
+  }
+
+  /** Rejects and never throws, without a promise of its own. */
+  #appendOne(event: NewEvent, durable: boolean | undefined): Promise<Receipt> {
+    try {
+      return this.#put(makeEventEntry(event, this.secrets.gate), { durable })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async #appendAll(events: readonly NewEvent[], options: AppendOptions): Promise<Receipt[]> {
@@ -132,7 +141,7 @@ export class LiveSession implements Session {
     this.#assertOpen()
     if (entries.length === 0) return []
     for (const { json } of entries) this.#count(json)
-    return await this.#held.appendAll(entries, options).catch((error: unknown) => this.#noteFailure(error))
+    return await this.#held.appendAll(entries, options).catch(this.#noteFailure)
   }
 
   /** Appends events, and takes a snapshot if one of them is critical. */
@@ -155,7 +164,7 @@ export class LiveSession implements Session {
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
     await this.#drainSpool()
     let turn = 0
-    const entry = (): LogEntry => makeExactEntry({ type: turnType, data }, this.secrets.gate)
+    const entry = makeExactEntry({ type: turnType, data }, this.secrets.gate)
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
     const { snapshots } = this.#context
     const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#sinceSnapshot)
@@ -189,7 +198,7 @@ export class LiveSession implements Session {
       this.#lastSet.set(ext, { version, value })
       this.#state.slots.set(ext, { version, value: JSON.parse(entry.json) as unknown })
     }
-    await this.#put(() => entry, { applied })
+    await this.#put(entry, { applied })
   }
 
   async audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
@@ -291,13 +300,9 @@ export class LiveSession implements Session {
     }
   }
 
-  /** Appends to the journal with as few promises as possible: each costs as much as a line. */
-  #put(entry: () => LogEntry, options: RecordOptions): Promise<StoredReceipt> {
-    try {
-      return this.#append('journal', entry(), options).catch((error: unknown) => this.#noteFailure(error))
-    } catch (error) {
-      return this.#noteFailure(error)
-    }
+  /** Appends to the journal with as few promises and closures as possible: each costs as much as a line. */
+  #put(entry: LogEntry, options: RecordOptions): Promise<StoredReceipt> {
+    return this.#append('journal', entry, options).then(undefined, this.#noteFailure)
   }
 
   #append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
@@ -325,7 +330,7 @@ export class LiveSession implements Session {
   }
 
   /** Notes a full disk in the audit log, where room is reserved for that: once, until a record fits again. */
-  async #noteFailure(error: unknown): Promise<never> {
+  readonly #noteFailure = async (error: unknown): Promise<never> => {
     if (errorCode(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
       this.#fullAfter = this.lastSeq
       const detail = describeFailure(error)

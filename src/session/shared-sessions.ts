@@ -27,7 +27,8 @@ interface Entry {
   readonly idleMs: number
   readonly warn: (message: string) => void
   readonly opened: Promise<Session>
-  isOpen: boolean
+  /** Set when it is open. */
+  session?: Session
   /** Resolves when another entry may take its place, with the error of its close. */
   readonly gone: Promise<unknown>
   readonly setGone: (failure?: unknown) => void
@@ -77,14 +78,14 @@ export class SharedSessions {
       const entry = this.#entries.get(id)
       if (entry !== undefined) await this.#closeOne(entry)
     }
-    const isOpen = (): boolean => {
+    const openSession = (): Session | undefined => {
       const entry = this.#entries.get(id)
-      return entry?.isOpen === true && !entry.isEnding && !entry.mustEnd
+      return entry?.isEnding || entry?.mustEnd ? undefined : entry?.session
     }
     return {
       id,
-      get isOpen() {
-        return isOpen()
+      get session() {
+        return openSession()
       },
       use: async (fn) => {
         const { entry, session } = await this.#enter(id, options, idleMs, systemClock.mono() + waitMs)
@@ -159,11 +160,11 @@ export class SharedSessions {
     let setGone: Entry['setGone'] = () => {}
     const gone = new Promise<unknown>((resolve) => (setGone = resolve))
     const opened = this.#openWithin(id, options, deadline)
-    const state = { isOpen: false, mustEnd: false, isWanted: false, isEnding: false, isAwaited: false }
+    const state = { mustEnd: false, isWanted: false, isEnding: false, isAwaited: false }
     const entry: Entry = { id, idleMs, warn, opened, gone, setGone, uses: 0, ...state }
     this.#entries.set(id, entry)
     opened.then(
-      () => (entry.isOpen = true),
+      (session) => (entry.session = session),
       () => this.#forget(entry),
     )
     return entry
@@ -275,7 +276,7 @@ export class SharedSessions {
     this.#looking = true
     try {
       // Not those that this process waits for itself: it would take its own word for that of another.
-      const open = [...this.#entries.values()].filter(({ isOpen, isEnding }) => isOpen && !isEnding)
+      const open = [...this.#entries.values()].filter(({ session, isEnding }) => session && !isEnding)
       for (const id of await this.#driver.wanted(open.map(({ id }) => id))) {
         const entry = this.#entries.get(id)
         if (entry === undefined) continue

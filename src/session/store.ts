@@ -120,8 +120,8 @@ export interface HoldOptions extends Pick<CreateOptions, 'snapshots' | 'purpose'
 /** A session that is opened when it is used. The options of the use that opens it count. */
 export interface SharedSession extends AsyncDisposable {
   readonly id: string
-  /** Is it open in this process, so that a use need not wait for another one? */
-  readonly isOpen: boolean
+  /** The session, while it is open in this process. It may be closed at any moment: write in a use. */
+  readonly session: Session | undefined
   /**
    * Calls `fn` with the open session; several uses may run at once. Do not close the session in `fn`. If
    * another process has taken the session over, `fn` gets `FENCED`, and the next use opens it again.
@@ -357,7 +357,8 @@ export interface Inspection {
   events(options?: EventOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
   /** The newest events, oldest first. */
   tail(count: number, options?: EventOptions): Promise<(SessionEvent | Pending<SessionEvent>)[]>
-  audit(): AsyncIterable<AuditRecord | Pending<AuditRecord>>
+  /** The audit lines, all of them or those from a line on. */
+  audit(range?: { from?: number }): AsyncIterable<AuditRecord | Pending<AuditRecord>>
   unsettled(): Promise<(UnsettledAct | Pending<UnsettledAct>)[]>
   /** How many entries visitors have left that the holder has not taken in yet, in both logs. */
   spooled(): Promise<number>

@@ -55,6 +55,8 @@ export async function changeSessions<Result extends { session_id: string }>(
     cause: first,
     hint: first.hint,
     data: changes,
+    // The identical call would find fewer sessions.
+    retryable: first.retryable && changes.changed.length === 0,
   })
 }
 

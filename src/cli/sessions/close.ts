@@ -1,8 +1,15 @@
+import { notRetryable } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
-import type { DriverStore, RecoveryReport, SessionSummary, UnsettledAct } from '../../session/index.ts'
+import type {
+  DriverStore,
+  RecoveryReport,
+  Session,
+  SessionSummary,
+  UnsettledAct,
+} from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { changeSessions } from './change-sessions.ts'
@@ -60,10 +67,20 @@ interface ClosedSession {
 }
 
 async function closeSession(store: DriverStore, id: string): Promise<ClosedSession> {
-  await using session = await store.resume(id, { purpose: 'close' })
+  const session = await store.resume(id, { purpose: 'close' })
+  try {
+    return await closeResumed(session)
+  } catch (error) {
+    // Its line may be in the audit log.
+    throw notRetryable(error)
+  }
+}
+
+async function closeResumed(resumed: Session): Promise<ClosedSession> {
+  await using session = resumed
   const { report } = session
   const closed = {
-    session_id: id,
+    session_id: session.id,
     records: session.lastSeq,
     replayed: report.replayed,
     cut: report.cut,

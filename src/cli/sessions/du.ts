@@ -1,7 +1,14 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { type DiskUse, type DriverStore, type UseKind, useKinds } from '../../session/index.ts'
+import {
+  type DiskUse,
+  type DriverStore,
+  FilesystemDriver,
+  type UseKind,
+  useKinds,
+} from '../../session/index.ts'
+import type { SessionSpace } from '../../sweep/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
 import { formatDataSize, formatSpace, plural } from '../text/format.ts'
@@ -72,7 +79,7 @@ export const duCommand = defineBareCommand({
 })
 
 /** Measures every session, the largest first, and what is in the trash. */
-export async function measureSessions({ driver }: DriverStore) {
+export async function measureSessions({ driver }: Pick<DriverStore, 'driver'>) {
   const measured = (await driver.diskUse?.()) ?? (await (await driver.files?.())?.diskUse())
   if (measured === undefined)
     throw new StintError('ARG_ERROR', `sessions of the store ${driver.id} cannot be measured`)
@@ -80,6 +87,18 @@ export async function measureSessions({ driver }: DriverStore) {
   const sessions = measured.sessions.map(withBlocks)
   sessions.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
   return { sessions, trashBytes, trashDiskBytes }
+}
+
+/** Measures the sessions in the home for the history of the disk; undefined if that is not possible. */
+export async function measureSessionSpace(): Promise<SessionSpace | undefined> {
+  try {
+    const { sessions, trashDiskBytes } = await measureSessions({ driver: new FilesystemDriver() })
+    const sessions_disk_bytes = sessions.reduce((sum, { disk_bytes }) => sum + disk_bytes, 0)
+    return { sessions_disk_bytes, trash_disk_bytes: trashDiskBytes }
+  } catch {
+    // `stint doctor` reports what is wrong with the home.
+    return undefined
+  }
 }
 
 /** A server knows only what its rows take, as they are stored. */

@@ -2,6 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { sessionStates } from '../../session/index.ts'
+import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
 import { table } from '../text/table.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -14,7 +15,7 @@ export const listCommand = defineBareCommand({
   summary: 'The newest sessions: what they are, their state, and their size.',
   options: {
     all: { type: 'boolean', help: 'every session, not only the newest' },
-    limit: { type: 'count', value: 'N', help: `how many of the newest (${defaultLimit})` },
+    limit: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLimit})` },
     workspace: {
       type: 'string',
       value: 'DIR',
@@ -26,17 +27,16 @@ export const listCommand = defineBareCommand({
   },
   examples: [
     ['stint sessions list', 'the newest 20'],
+    ['stint sessions list -n 3', 'the newest three'],
     ['stint sessions list --workspace . --state crashed', 'sessions that crashed here'],
     ['stint sessions list --all --json', 'everything, for scripts'],
   ],
-  async run({ warn }, { options }) {
+  async run(context, { options }) {
     const { all, limit, workspace, tool, state } = options
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
-    const store = await openStore(options.store, warn)
-    const found = await store.list({
-      tool,
-      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
-    })
+    const store = await openStore(options.store, context.warn)
+    const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
+    const found = await showWork('reading', context, () => store.list(filter))
     const wanted = found.filter((each) => state === undefined || each.state === state)
     const shown = all ? wanted : wanted.slice(0, limit ?? defaultLimit)
     return { sessions: shown.map(describeSession), total: wanted.length }

@@ -1,7 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { BareContext } from '../../command/context.ts'
 import type { DriverStore, SessionSummary } from '../../session/index.ts'
-import { plural } from '../text/format.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
+import { plural, shortPath } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openStore, storeOption } from '../store.ts'
 import { changeSessions } from './change-sessions.ts'
@@ -40,14 +41,17 @@ export const rmCommand = defineBareCommand({
     const trash = await removeSessions(store, dryRun ? [] : sessions, command, context)
     return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, dry_run: dryRun, trash }
   },
-  render({ sessions, dry_run, trash }) {
+  render({ sessions, dry_run, trash }, { columns }) {
     if (sessions.length === 0) return 'no such sessions'
     const some = sessions.length > 3 ? plural(sessions.length, 'session') : sessions.join(', ')
     if (dry_run) return `would be moved to the trash: ${sessions.join(', ')}`
     const be = sessions.length === 1 ? 'is' : 'are'
-    return trash === null
-      ? `${some} ${be} removed; \`stint sessions restore\` brings back, \`stint postgres purge\` deletes for good`
-      : `${some} ${be} in ${trash}`
+    return wrapLines(
+      trash === null
+        ? `${some} ${be} removed; \`stint sessions restore\` brings back, \`stint postgres purge\` deletes for good`
+        : `${some} ${be} in ${shortPath(trash)}`,
+      columns,
+    )
   },
 })
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
+import { stintBin } from '../../../test/support/world.ts'
 
 /** Makes sessions whose last record is this many days old. */
 async function makeOld(world: SessionWorld, days: Readonly<Record<string, number>>) {
@@ -59,6 +60,28 @@ test('rm takes several ids, and restore brings them back as they were', async ()
   expect(await history(world)).toEqual(['remove a', 'remove b', 'restore a'])
 })
 
+test('rm makes its trash and moves sessions there on a disk without a free block', async () => {
+  await using world = new SessionWorld()
+  const script = `mkdir -p "$STINT_HOME" && mount -t tmpfs -o size=256k,mode=0700 tmpfs "$STINT_HOME" || exit
+    for id in a b; do "$0" "$1" sessions append $id --create --type note > "$2" || exit; done
+    "$0" "$1" sessions list > "$2"; cat /dev/zero > "$STINT_HOME/ballast" 2> "$2"
+    "$0" "$1" sessions rm a --json; "$0" "$1" sessions list --json
+    rm "$STINT_HOME/ballast"; "$0" "$1" sessions restore a --json`
+  const { stdout } = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    script,
+    process.execPath,
+    stintBin,
+    '/dev/null',
+  ])
+  const answers = stdout.trim().split('\n')
+  expect(answers.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { ok: true, warnings: [expect.stringContaining('the log of sessions has no line about a')] },
+    { ok: true, data: { sessions: [{ session_id: 'b' }] } },
+    { ok: true, data: { restored: ['a'] } },
+  ])
+})
+
 test('restore takes the newest of several removed under one id, and never replaces a session', async () => {
   await using world = new SessionWorld()
   for (const messages of [1, 2, 3]) {
@@ -96,7 +119,8 @@ test('a session that cannot be removed stays, the others go, and the answer has 
   for (const id of ['a', 'z']) await world.make(id, 1)
   await world.hold('held')
   const result = await world.run('rm', 'a', 'held', 'z', '--yes')
-  expect([result.code, errorOf(result)?.code]).toEqual([4, 'SESSION_LOCKED'])
+  expect(result.code).toBe(4)
+  expect(errorOf(result)).toMatchObject({ code: 'SESSION_LOCKED', retryable: false })
   expect(dataOf(result)).toMatchObject({
     changed: [{ session_id: 'a' }, { session_id: 'z' }],
     failed: [{ session_id: 'held', code: 'SESSION_LOCKED' }],

@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { checkSessionId, type DriverStore, idsOf, keyId, type SessionSummary } from '../../session/index.ts'
+import { type DriverStore, idsOf, keyId, type SessionSummary } from '../../session/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { openStore } from '../store.ts'
 
@@ -60,7 +60,7 @@ export async function findSession(store: DriverStore, name: string): Promise<Res
   const hash = isId ? ifPossible(() => keyId(name)) : undefined
   const [ofKey] = hash === undefined ? [] : await idsOf(store.driver, hash)
   if (ofKey !== undefined) return { id: ofKey, isExact: true }
-  if (isId) checkSessionId(name)
+  if (isId && !isSessionId(name)) throw neitherIdNorKey(name, await store.list())
   const [only, other] = ids
   if (only !== undefined && other === undefined) return { id: only, isExact: false }
   if (only !== undefined) throw ambiguous(name, ids)
@@ -90,14 +90,22 @@ const ambiguous = (name: string, candidates: readonly string[]): StintError =>
     facts: { candidates },
   })
 
+/** The name cannot be an id, so it is a mistyped one, or a mistyped key. */
+const neitherIdNorKey = (name: string, all: readonly SessionSummary[]): StintError =>
+  new StintError(
+    'SESSION_ID_INVALID',
+    `${JSON.stringify(name.slice(0, 140))} is not a session id, and no session has it as its key`,
+    { hint: whatThereIs(all) },
+  )
+
 function notFound(name: string, all: readonly SessionSummary[]): StintError {
   const which = name === '.' ? 'of this workspace' : visibleText(name, 140)
+  return new StintError('NOT_FOUND', `there is no session ${which}`, { hint: whatThereIs(all) })
+}
+
+function whatThereIs(all: readonly SessionSummary[]): string {
   const names = all.map(({ id, key, state }) => `${visibleText(key ?? id, 80)} (${state})`)
-  const hint =
-    names.length === 0
-      ? 'There are no sessions yet.'
-      : names.length === 1
-        ? `There is only ${listNames(names)}.`
-        : `The newest are ${listNames(names)}. \`stint sessions list\` shows them.`
-  return new StintError('NOT_FOUND', `there is no session ${which}`, { hint })
+  if (names.length === 0) return 'There are no sessions yet.'
+  if (names.length === 1) return `There is only ${listNames(names)}.`
+  return `The newest are ${listNames(names)}. \`stint sessions list\` shows them.`
 }

@@ -1,7 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, lstatSync, type Stats } from 'node:fs'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { diskBytesOf, type SpaceCounter } from '../../base/fs/disk-space.ts'
-import { ifExists } from '../../base/fs/exists.ts'
+import { listSteps } from '../../base/fs/list-steps.ts'
+import { bytePath, latin1Of } from '../../base/fs/paths.ts'
+import { stepEnds } from '../../base/process/run-generator.ts'
 import { parseSegmentName } from '../log/log-files.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
@@ -35,27 +37,35 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
 const noBytes = () => Object.fromEntries(useKinds.map((kind) => [kind, 0])) as Record<UseKind, number>
 
 /**
- * Adds up the files of a session. A file that a fork shares with its original counts once, for the session
- * that is measured first.
+ * Adds up the files of a session, in steps: it may have a file for each of many large events. A file that a
+ * fork shares with its original counts once, for the session that is measured first. `isLeftOut` gets paths
+ * relative to the session's directory.
  */
-export function measureSession(directory: string, id: string, counter: SpaceCounter): DiskUse {
+export function* measureSession(
+  directory: string,
+  id: string,
+  counter: SpaceCounter,
+  isLeftOut: (path: string) => boolean = () => false,
+): Generator<void, Required<DiskUse>> {
   const disk = noBytes()
   const use = { session_id: id, bytes: 0, disk_bytes: 0, files: 0, ...noBytes(), disk }
+  const root = latin1Of(directory)
+  const isStepOver = stepEnds()
   const addDisk = (kind: UseKind, bytes: number): void => {
     use.disk_bytes += bytes
     disk[kind] += bytes
   }
-  const walk = (path: string, kind: UseKind | undefined): void => {
-    for (const name of ifExists(() => readdirSync(path)) ?? []) {
-      const inner = join(path, name)
-      const stat = lstatSync(inner, { throwIfNoEntry: false })
+  function* walk(below: string, size: number, kind: UseKind | undefined): Generator<void> {
+    for (const { name } of yield* listIfThere(`${root}/${below}`, size)) {
+      const path = `${below}${name}`
+      const stat = isLeftOut(path) ? undefined : lookAt(`${root}/${path}`)
       if (stat?.isDirectory()) {
         const innerKind = kind ?? kindOfDirectory[name] ?? 'other'
         addDisk(innerKind, diskBytesOf(stat))
-        walk(inner, innerKind)
-        continue
+        yield* walk(`${path}/`, stat.size, innerKind)
       }
-      const space = stat && counter.spaceOf(stat)
+      const space = stat?.isDirectory() === false ? counter.spaceOf(stat) : undefined
+      if (isStepOver()) yield
       if (space === undefined) continue
       const fileKind = kind ?? (parseSegmentName('journal', name) === undefined ? 'other' : 'journal')
       use.files += 1
@@ -64,10 +74,22 @@ export function measureSession(directory: string, id: string, counter: SpaceCoun
       addDisk(fileKind, space.disk_bytes)
     }
   }
-  const top = lstatSync(directory, { throwIfNoEntry: false })
+  const top = lookAt(root)
   // A link may lead out of the home.
   if (!top?.isDirectory()) return use
   addDisk('other', diskBytesOf(top))
-  walk(directory, undefined)
+  yield* walk('', top.size, undefined)
   return use
+}
+
+const lookAt = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), { throwIfNoEntry: false })
+
+/** The entries of a directory; none if it was removed meanwhile. */
+function* listIfThere(latin1: string, size: number): Generator<void, readonly Dirent[]> {
+  try {
+    return yield* listSteps(bytePath(latin1), size)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  }
 }

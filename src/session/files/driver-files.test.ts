@@ -186,6 +186,14 @@ test('a session resumes with the same state, with and without its snapshots', as
   )
 })
 
+test('the process that removed a session does not hold it in the trash', async () => {
+  await (await store.create({ id: 'gone' })).close()
+  await store.remove('gone')
+  renameSync(join(home, 'trash/gone'), join(home, 'sessions/gone'))
+  expect(await store.list()).toMatchObject([{ id: 'gone', state: 'closed' }])
+  await (await store.resume('gone')).close()
+})
+
 test('a removed session is in the trash until the sweep deletes it', async () => {
   const session = await store.create({ id: 'a' })
   await fill(session)

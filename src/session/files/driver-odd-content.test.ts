@@ -15,6 +15,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
 import type { SessionStore } from '../store.ts'
 import { measureSession } from './disk-use.ts'
 import { exportSession } from './archive/export.ts'
@@ -215,5 +216,5 @@ test('a repair names what it cannot read, and a file or a link among the session
   writeFileSync(join(sessions, 'stray'), 'x')
   symlinkSync(world.tmp, join(sessions, 'linked'))
   for (const name of ['stray', 'linked'])
-    expect(measureSession(join(sessions, name), name, new SpaceCounter()).bytes).toBe(0)
+    expect(runToEnd(measureSession(join(sessions, name), name, new SpaceCounter())).bytes).toBe(0)
 })

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
@@ -31,12 +31,12 @@ import { noGuard } from '../session-secrets.ts'
 import type { Holder, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { forkFiles } from './fork.ts'
 import { defaultLimits, type OpenContext } from './held-session.ts'
-import { forgetHold, markDamage } from './list-cache.ts'
+import { forgetHold, forgetSummaries, markDamage } from './list-cache.ts'
 import { listSessions } from './list-sessions.ts'
 import { openNewSession, openAcquiredSession, acquireSession } from './open-session.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recoverSession } from './recover.ts'
-import { listRemovedSessions, restoreRemovedSession } from './removed-sessions.ts'
+import { listRemovedSessions, restoreRemovedSession, syncMove } from './removed-sessions.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
@@ -232,7 +232,7 @@ export class FilesystemDriver implements StoreDriver {
     return await withFileErrors(`remove session ${id}`, root, async () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
-      ensureHomeDirectory(trash)
+      ensureTrash(this.#home)
       const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
       let trashed: string
       try {
@@ -242,6 +242,8 @@ export class FilesystemDriver implements StoreDriver {
         undoAcquire(acquired)
         throw error
       }
+      // A session that comes back is as it was: this process does not hold it.
+      undoAcquire({ ...acquired, lock: acquired.lock.movedTo(trashed) })
       const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
       forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
       return trashed
@@ -257,7 +259,8 @@ export class FilesystemDriver implements StoreDriver {
     const id = await withFileErrors(`restore ${name}`, undefined, () =>
       this.#home.newQueue().run(restoreRemovedSession(this.#home, name)),
     )
-    // The process that removed the session still seems to hold it. A damaged session keeps that holder.
+    // If its disk was full, or its stint older, the process that removed the session still seems to hold it.
+    // A damaged session keeps that holder.
     await this.unlock(id).catch(() => {})
     return id
   }
@@ -265,13 +268,7 @@ export class FilesystemDriver implements StoreDriver {
   *#moveToTrash(root: string, trashed: string): DiskSteps {
     const { disk } = this.#home
     disk.rename(root, trashed)
-    try {
-      for (const path of [root, trashed]) yield { call: 'syncDirectory', path: dirname(path) }
-    } catch (error) {
-      // The caller hears that the session is not removed.
-      disk.rename(trashed, root)
-      throw error
-    }
+    yield* syncMove(disk, root, trashed)
   }
 
   async noteDamage(id: string, what: string): Promise<void> {
@@ -315,5 +312,16 @@ export class FilesystemDriver implements StoreDriver {
 
   #context(found: FoundSession, hold: SessionHold, guard: WriteGuard, queue: DiskQueue): OpenContext {
     return { ...found, queue, hold, guard, clock: this.#home.clock, limits: defaultLimits }
+  }
+}
+
+/** Makes the trash. On a full disk, the cache of lists gives it room: the next list makes another. */
+function ensureTrash({ sessions, trash }: SessionsHome): void {
+  try {
+    ensureHomeDirectory(trash)
+  } catch (error) {
+    if (errorCode(error) !== 'DISK_FULL') throw error
+    forgetSummaries(sessions)
+    ensureHomeDirectory(trash)
   }
 }

@@ -45,6 +45,10 @@ export function forgetHold(hold: HoldMark): void {
   if (mark !== undefined) unlinkQuietly(mark)
 }
 
+/** Removes the summaries of the last list. This works on a full disk, too. */
+export const forgetSummaries = (sessions: string): void =>
+  unlinkQuietly(join(cacheIn(sessions), summariesName))
+
 const cacheIn = (sessions: string): string => join(sessions, '.cache')
 const summariesName = 'summaries.json'
 
@@ -60,8 +64,8 @@ function setMark(mark: string, previous?: string): void {
     if (previous !== undefined && renameIfExists(previous, mark)) return
     if (ensureOwnDirectory(directory) === undefined) createPrivateFile(mark, '')
   } catch (error) {
-    // Without the mark, lists would believe the summaries. Removing them works on a full disk, too.
-    if (errorCode(error) !== 'EEXIST') unlinkQuietly(join(directory, summariesName))
+    // Without the mark, lists would believe the summaries.
+    if (errorCode(error) !== 'EEXIST') forgetSummaries(dirname(directory))
   }
 }
 

@@ -4,8 +4,8 @@ import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { homeError } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
-import { giveWay } from '../../base/process/event-loop.ts'
 import { liveness } from '../../base/process/liveness.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { holderStanding, sessionState } from '../holder.ts'
 import type { SessionSummary } from '../store.ts'
 import { ListCache } from './list-cache.ts'
@@ -23,8 +23,7 @@ export async function listSessions(
     const ids = new Set(sessionIdsIn(disk, sessions))
     const summaries = cache.extractUnchanged(ids).map(rejudge)
     for (const id of ids) {
-      await giveWay()
-      const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
+      const summary = await runInTurns(summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache))
       if (summary !== undefined) summaries.push(summary)
     }
     cache.save()
@@ -46,7 +45,11 @@ function rejudge(summary: SessionSummary): SessionSummary {
 const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
 /** Reads the summary of a session; undefined if the directory is not a session. */
-function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): SessionSummary | undefined {
+function* summaryOf(
+  directory: SessionDirectory,
+  id: string,
+  cache: ListCache,
+): Generator<void, SessionSummary | undefined> {
   const { root } = directory.paths
   const stat = lstatSync(root, { throwIfNoEntry: false })
   if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return undefined
@@ -55,7 +58,7 @@ function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): S
     const lock = observeLock(root)
     const manifest = directory.readManifest()
     if (manifest?.session_id === id) {
-      const summary = readSummary(directory, manifest, lock)
+      const summary = yield* readSummary(directory, manifest, lock)
       if (lock.standing !== 'held' && lock.standing !== 'silent')
         cache.keep(summary, lock.record?.holdEpoch ?? 0)
       return summary

@@ -1,4 +1,4 @@
-import { runInTurns } from '../../base/process/run-generator.ts'
+import { runInTurns, runToEnd } from '../../base/process/run-generator.ts'
 import type { ReadableSession, RecordRange } from '../driver.ts'
 import type { LogName } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
@@ -30,7 +30,7 @@ export class ReadableFiles implements ReadableSession {
   /** Read on demand: most callers need the manifest alone. */
   get summary(): SessionSummary {
     this.#summary ??= this.#withErrors(() =>
-      readSummary(this.#directory, this.manifest, observeLock(this.#directory.paths.root)),
+      runToEnd(readSummary(this.#directory, this.manifest, observeLock(this.#directory.paths.root))),
     )
     return this.#summary
   }

@@ -49,6 +49,16 @@ export function* restoreRemovedSession(home: SessionsHome, name: string): DiskSt
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw sessionExists(found.id)
     throw error
   }
-  for (const path of [to, from]) yield { call: 'syncDirectory', path: dirname(path) }
+  yield* syncMove(disk, from, to)
   return found.id
+}
+
+/** Syncs both directories after a rename, and takes it back if that fails: its caller hears of no move. */
+export function* syncMove(disk: SessionsHome['disk'], from: string, to: string): DiskSteps {
+  try {
+    for (const path of [to, from]) yield { call: 'syncDirectory', path: dirname(path) }
+  } catch (error) {
+    disk.rename(to, from)
+    throw error
+  }
 }

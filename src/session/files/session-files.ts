@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { listIfExists } from '../../base/fs/disk.ts'
-import { withHomeErrors } from '../../base/fs/home.ts'
+import { homeError, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { measureSteps } from '../../base/fs/measure-tree.ts'
-import { giveWay } from '../../base/process/event-loop.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { type Exported, exportSession } from './archive/export.ts'
 import { type Imported, importSession } from './archive/import.ts'
@@ -47,10 +46,11 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
     async diskUse() {
       const counter = new SpaceCounter()
       const uses: DiskUse[] = []
-      const reading = <Found>(read: () => Found): Found => withHomeErrors(home.path, `read ${sessions}`, read)
-      for (const id of reading(() => sessionIdsIn(disk, sessions))) {
-        await giveWay()
-        uses.push(reading(() => measureSession(join(sessions, id), id, counter)))
+      try {
+        for (const id of sessionIdsIn(disk, sessions))
+          uses.push(await runInTurns(measureSession(join(sessions, id), id, counter)))
+      } catch (error) {
+        throw homeError(error, home.path, `read ${sessions}`)
       }
       const removed = await runInTurns(measureSteps(trash, { counter }))
       return { sessions: uses, trashBytes: removed.bytes, trashDiskBytes: removed.disk_bytes }

@@ -32,14 +32,16 @@ export interface ObservedLock {
   /** Undefined if the lock was never acquired. */
   record: SessionLockRecord | undefined
   standing: LockStanding
+  /** The register's own epoch. */
+  epoch: number
 }
 
 /** Reads the lock of the session in a directory, and judges its holder now. */
 export const observeLock = (root: string): ObservedLock => observe(readEntry(lockRegister(root)))
 
-function observe({ text, epoch: registerEpoch }: RegisterEntry): ObservedLock {
-  const record = parseLockRecord(text, registerEpoch)
-  return { record, standing: lockStanding(record, Date.now(), ({ process }) => liveness(process)) }
+function observe({ text, epoch }: RegisterEntry): ObservedLock {
+  const record = parseLockRecord(text, epoch)
+  return { record, standing: lockStanding(record, Date.now(), ({ process }) => liveness(process)), epoch }
 }
 
 /** Judges a lock from plain data. */

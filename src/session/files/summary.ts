@@ -1,22 +1,25 @@
-import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { diskBytesOf } from '../../base/fs/disk-space.ts'
+import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { isCount } from '../../base/text/fields.ts'
+import { keptEpochs } from '../../lease/index.ts'
 import { sessionState } from '../holder.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import { attestedBy, type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
-import type { SessionDirectory, SessionPaths } from './session-directory.ts'
+import { measureSession } from './disk-use.ts'
+import { type SessionDirectory, spoolName } from './session-directory.ts'
 import { lockKey, type ObservedLock } from './session-lock.ts'
 
-/** Reads the summary of a session. The lock must have been observed before the manifest was read. */
-export function readSummary(
+/** Reads the summary of a session, in steps. The lock must have been observed before the manifest was. */
+export function* readSummary(
   directory: SessionDirectory,
   manifest: Manifest,
-  { record, standing }: ObservedLock,
-): SessionSummary {
+  { record, standing, epoch }: ObservedLock,
+): Generator<void, SessionSummary> {
+  const isLeftOut = (path: string): boolean => isPassing(path, epoch)
+  const { root } = directory.paths
+  const use = yield* measureSession(root, manifest.session_id, new SpaceCounter(), isLeftOut)
   const last = lastRecord(directory.logs.journal, attestedBy(manifest).seq)
   return summarize(manifest, {
     state: sessionState(standing, record?.holder, directory.isDamageNoted()),
@@ -24,7 +27,8 @@ export function readSummary(
     // As of the newest snapshot or close, without replaying the records after it.
     turns: Math.max(directory.snapshots.newest()?.turns ?? 0, closedTurns(manifest)),
     records: last?.seq ?? 0,
-    ...spaceOf(directory.paths),
+    bytes: use.bytes,
+    diskBytes: use.disk_bytes,
     holder: record?.holder,
   })
 }
@@ -39,21 +43,11 @@ function lastRecord(files: LogFiles, attested: number): LogRecord | undefined {
   return undefined
 }
 
-/** The space of all files, without the spool, and without the lock, which changes after its release, too. */
-function spaceOf({ root, spool }: SessionPaths): { bytes: number; diskBytes: number } {
-  const skipped = new Set([spool, join(root, lockKey)])
-  const space = { bytes: 0, diskBytes: diskBytesOf(lstatSync(root)) }
-  const add = (directory: string): void => {
-    for (const entry of readdirSync(directory, { withFileTypes: true })) {
-      const path = join(directory, entry.name)
-      if (skipped.has(path)) continue
-      const stat = lstatSync(path, { throwIfNoEntry: false })
-      if (stat === undefined) continue
-      space.diskBytes += diskBytesOf(stat)
-      if (entry.isDirectory()) add(path)
-      else space.bytes += stat.size
-    }
-  }
-  add(root)
-  return space
+/**
+ * Is this path left out of the size? The spool changes without a hold. Of the lock, only the epochs count
+ * that stay after a release: the process that has released it may still be deleting older ones.
+ */
+function isPassing(path: string, epoch: number): boolean {
+  const [name, inner] = path.split('/', 2)
+  return name === spoolName || (name === lockKey && Number(inner) <= epoch - keptEpochs)
 }

@@ -100,8 +100,13 @@ export const encodeCheckpoint = ({ seq, sum }: LogEnd): string =>
   seq === 0 ? '' : encodeField('audit', { count: seq, head: sum })
 
 /** Encodes the type and the data of a line. `json` is the data as JSON. */
-export const encodeBody = (type: string, json: string): string =>
-  `"type":${oneLine(JSON.stringify(type))},"data":${oneLine(json)}`
+export function encodeBody(type: string, json: string): string {
+  if (type !== lastType.type) lastType = { type, field: `"type":${oneLine(JSON.stringify(type))}` }
+  return `${lastType.field},"data":${oneLine(json)}`
+}
+
+/** The last type and its field. A program appends many records of one type, and each would cost two calls. */
+let lastType = { type: '', field: '"type":""' }
 
 const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
   oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
@@ -110,8 +115,11 @@ const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
 const encodeField = (name: 'slot' | 'spool' | 'masked' | 'audit', value: unknown): string =>
   oneLine(`,"${name}":${JSON.stringify(value)}`)
 
-/** Escapes the two characters that JSON allows in a line and some readers take for line ends. */
+/**
+ * Escapes the two characters that JSON allows in a line and some readers take for line ends. `includes` does
+ * not look through a string of one-byte characters, which a regular expression would.
+ */
 const oneLine = (text: string): string =>
-  /[\u2028\u2029]/.test(text)
+  text.includes('\u2028') || text.includes('\u2029')
     ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
     : text

@@ -76,12 +76,13 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
   let end = size
   let held = Buffer.alloc(0)
   let ended = false
-  // Most callers want the last line only.
-  for (let length = firstChunkBytes; end > 0; length = chunkBytes) {
+  // Most callers want the last lines only.
+  for (let length = firstChunkBytes; end > 0; length = Math.min(length * 4, chunkBytes)) {
     const start = Math.max(0, end - length)
-    const chunk = Buffer.allocUnsafe(end - start)
-    readFully(read, chunk, start)
-    held = Buffer.concat([chunk, held])
+    const buffer = Buffer.allocUnsafe(end - start + held.length)
+    held.copy(buffer, end - start)
+    readFully(read, buffer.subarray(0, end - start), start)
+    held = buffer
     let stop = held.length
     for (;;) {
       // Filling.

@@ -157,12 +157,13 @@ export class LogWriter {
     const at = this.#options.clock.now()
     const group = this.#groupWithRoom()
     return new Promise((resolve, reject) => {
-      const together: GatheredRecord[] = bodies.map((body) => {
+      const together: GatheredRecord[] = []
+      for (const body of bodies) {
         if (typeof body === 'string') group.size += body.length
         else group.storesData = true
-        return { body, receipt: { seq: 0, at }, applied: undefined, reject }
-      })
-      for (const record of together) group.records.push(Object.assign(record, { together }))
+        together.push({ body, receipt: { seq: 0, at }, applied: undefined, reject, together })
+      }
+      for (const record of together) group.records.push(record)
       group.written.then(() => resolve(together.map(({ receipt }) => receipt)), reject)
       if (durable) this.#commitSoon()
       else this.#lazy.schedule()
@@ -309,14 +310,14 @@ export class LogWriter {
     const lines = this.#lines
     lines.clear()
     let { sum } = this.#position
-    records.forEach(({ body, receipt }, i) => {
-      receipt.seq = firstSeq + i
-      const { seq, at } = receipt
-      const text = body as string
-      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? text + checkpoint : text, sum))
+    let seq = firstSeq
+    for (const { body, receipt } of records) {
+      const text = seq === firstSeq ? `${body as string}${checkpoint}` : (body as string)
+      lines.add(codec.text({ seq, at: receipt.at, group: firstSeq, epoch }, text, sum))
       // In a log without a chain, only the sum of the last line is needed.
       if (codec.follows !== undefined) sum = codec.sumOf(lines.last)
-    })
+      receipt.seq = seq++
+    }
     return codec.sumOf(lines.last)
   }
 

@@ -30,11 +30,11 @@ export const holdCases: StoreCases = {
     for (const id of ids)
       await store.hold(id, { idle: '1h', create: {} }).use((session) => session.append({ type: 'note' }))
     const other = await place.open()
-    deepEqual([held.isOpen, other.hold('kept').isOpen], [true, false])
+    deepEqual([held.session?.id, other.hold('kept').session], ['kept', undefined])
     for (const id of ids) equal(await stateOf(other, id), 'active')
     await rejects('SESSION_LOCKED', other.resume('kept'))
     await held.close()
-    equal(held.isOpen, false)
+    equal(held.session, undefined)
     await held.close()
     deepEqual([await stateOf(other, 'kept'), await stateOf(other, 'also-kept')], ['closed', 'active'])
     let isUsed = false
