@@ -82,7 +82,7 @@ async function bundleHook() {
     outdir: bin,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
     charset: 'ascii',
-    external: ['./hook-record.cjs', './hook-git.cjs'],
+    external: ['./hook-record.cjs', './hook-git.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
@@ -91,6 +91,7 @@ async function bundleHook() {
       'hook-git': 'src/hook/git-aftermath.ts',
       'hook-record': 'src/hook/record/record-in-hook.ts',
       'hook-recorder': 'src/hook/record/recorder-bin.ts',
+      wrap: 'src/base/text/wrap.ts',
     },
     plugins: [loadApart],
   })

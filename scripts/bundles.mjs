@@ -12,6 +12,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 export const apart = {
   help: 'src/command/help.ts',
   status: 'src/cli/status/status.ts',
+  'watch-status': 'src/cli/status/watch.ts',
+  'check-postgres': 'src/cli/health/postgres.ts',
   doctor: 'src/cli/doctor/doctor.ts',
   'session-files': 'src/session/files/session-files.ts',
   'examine-hooks': 'src/hook-install/doctor/examine.ts',
@@ -25,6 +27,7 @@ export const apart = {
   demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',
   mcp: 'src/cli/mcp/mcp.ts',
+  note: 'src/cli/note/note.ts',
   'mcp-server': 'src/cli/mcp/serve.ts',
   temp: 'src/cli/temp/temp.ts',
   ui: 'src/cli/ui/ui.ts',

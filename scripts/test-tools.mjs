@@ -19,7 +19,7 @@ const packageOf = {
   setsid: 'util-linux',
   ...(process.argv.includes('--agents') ? { strace: 'strace' } : {}),
   ...(process.argv.includes('--torture') ? { pgbouncer: 'pgbouncer' } : {}),
-  ...(process.argv.includes('--ui') ? { chromium: 'chromium' } : {}),
+  ...(['--ui', '--torture'].some((each) => process.argv.includes(each)) ? { chromium: 'chromium' } : {}),
 }
 
 const isMissing = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPrograms } from '../../test/support/copy-tree.ts'
@@ -43,6 +43,24 @@ test('a command in a file of its own has a cache of its own, even if it fails, a
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
   expect(names()).toEqual(['inventory', 'list-sessions', 'main', 'main-run', 'record-run', 'status', 'temp'])
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
+})
+
+test('a command that starts no other program does not load what Node needs for it', async () => {
+  await using world = new World()
+  const { stint } = install(world)
+  const list = join(world.tmp, 'list.cjs')
+  const loads = "process.moduleLoadList.includes('NativeModule child_process')"
+  writeFileSync(list, `process.on('exit', () => process.stderr.write(\`loaded ${'${'}${loads}}\`))`)
+  const env = { NODE_OPTIONS: `--require ${list}` }
+  expect((await stint(['status'], { env })).stderr).toBe('loaded false')
+  expect((await stint(['run', '--', 'true'], { env })).stderr).toContain('loaded true')
+})
+
+test('what every command loads has no code of leases, and is small: rarer commands are files of their own', () => {
+  const code = readFileSync(join(dirname(stintBin), 'main.cjs'), 'utf8')
+  // The register's name for the directories of waiters.
+  expect(code).not.toContain('.waiters-')
+  expect(code.length).toBeLessThan(100_000)
 })
 
 test('an invalid cache, or a directory where none can be made, does no harm', async () => {

@@ -21,10 +21,14 @@ type Body = (exports: unknown, require: unknown, module: Loaded) => void
 const loaded = new Map<string, Loaded>()
 const unsaved: { script: Script; cache: string }[] = []
 
-/** Replaces `require` in stint's files, so that each file of stint is loaded from its cache. */
+/** Modules of Node that take 1 to 5 ms to load. Most commands import them and use neither. */
+const slowModules = new Set(['node:child_process', 'node:os'])
+
+/** Replaces `require` in stint's files: loads these from their caches, and slow modules at first use. */
 const requireCompiled = Object.assign((id: string): unknown => {
   const name = /^\.\/([\w-]+)\.cjs$/.exec(id)?.[1]
-  return name !== undefined && name in BUILDS ? load(name) : require(id)
+  if (name !== undefined && name in BUILDS) return load(name)
+  return slowModules.has(id) ? new Proxy({}, { get: (_module, used) => require(id)[used] }) : require(id)
 }, require)
 
 process.once('exit', () => {

@@ -1,4 +1,6 @@
 import { after } from '../base/process/clock.ts'
+import { columnsOf } from '../base/process/terminal.ts'
+import { writeOut } from '../base/process/write-output.ts'
 import type { BareContext } from './context.ts'
 import type { Command } from './define-command.ts'
 import { type Interruptions, StopSignal } from './interruption.ts'
@@ -38,7 +40,11 @@ export async function executeBare(
     reply.meta.partial = true
     stop.stop(first.error)
     // A stream ends when its user stops it: that is not an error worth a message.
-    if (invocation.stream && first.error.code === 'CANCELLED') return first.error.exit
+    if (invocation.stream && first.error.code === 'CANCELLED') {
+      // The terminal has printed ^C: the prompt of the shell shall begin on the next line.
+      if (first.signal === 'SIGINT' && columnsOf(2) !== undefined) writeOut(2, '\n')
+      return first.error.exit
+    }
     // The handler may have to undo what it has half done.
     if (stop.wasRead) await Promise.race([handler, after(invocation.graceMs)])
     return reply.give({ error: first.error })

@@ -41,6 +41,12 @@ test('a tool with the output text prints envelopes only with --json', async () =
   expect((await run(world, tool, 'sai', '--json')).envelope().error?.code).toBe('ARG_ERROR')
 })
 
+test('a tool without a command lists its commands once', async () => {
+  await using world = new World({ STINT_OUTPUT: '' })
+  const { stdout, stderr } = await run(world, writeTool(world, "{ output: 'text' }"))
+  expect([stdout, stderr.match(/\bsay\b/g)]).toEqual(['', ['say']])
+})
+
 test('STINT_OUTPUT overrides what a tool does in a pipe, and on a terminal', async () => {
   await using world = new World({ STINT_OUTPUT: 'text' })
   const tool = writeTool(world, '{}')

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { until, World } from '../../../test/support/world.ts'
-import { readOrigin, terminalName, terminalOf } from './origin.ts'
+import { nameInPasswd, readOrigin, terminalName, terminalOf } from './origin.ts'
 
 test('a terminal is named by its device number', () => {
   expect([34_816, 34_819, 1_083_400, 1025, 1088, 0, 1281].map(terminalName)).toEqual([
@@ -43,4 +43,17 @@ test('an origin has user, host, directory and pane; an odd pane is left out', ()
     directory: '/somewhere',
   })
   expect(readOrigin(process.pid, { TMUX_PANE: '%5\u001B[31m' })).not.toHaveProperty('tmux_pane')
+})
+
+test('a user is found by its id in /etc/passwd, and not by that of another or by an entry of a network', () => {
+  const passwd =
+    'root:x:0:0:root:/root:/bin/sh\nann:x:1000:100::/home/ann:/bin/sh\n+bob:x:7:7:::\n1:2:3000:1:::\n'
+  expect([0, 1000, 100, 7, 2, 3000].map((uid) => nameInPasswd(passwd, uid))).toEqual([
+    'root',
+    'ann',
+    undefined,
+    undefined,
+    undefined,
+    '1',
+  ])
 })

@@ -30,12 +30,24 @@ let ownPlace: ProcessOrigin | undefined
 /** What does not change while a process lives: its terminal, host and user. */
 function readPlace(pid: number): ProcessOrigin {
   const terminal = terminalOf(pid)
-  const host = ifPossible(hostname)
+  const host = hostName()
   return { ...(terminal && { terminal }), ...(host && { hostname: host }), user: userName() }
 }
 
+// Two files tell what `node:os` would tell, in a tenth of the time that a hook needs to load that module.
+
+const hostName = (): string | undefined =>
+  readSystemFile('/proc/sys/kernel/hostname')?.trim() || ifPossible(hostname)
+
 /** The name of this user; `uid N` if the user id has no entry in the system's user database. */
-export const userName = (): string => ifPossible(() => userInfo().username) ?? `uid ${geteuid()}`
+export const userName = (): string =>
+  nameInPasswd(readSystemFile('/etc/passwd') ?? '', geteuid()) ??
+  ifPossible(() => userInfo().username) ??
+  `uid ${geteuid()}`
+
+/** The first user with this id in a file like /etc/passwd, which need not have all users of a network. */
+export const nameInPasswd = (passwd: string, uid: number): string | undefined =>
+  new RegExp(`^([^:\\n+-][^:\\n]*):[^:\\n]*:${uid}:`, 'm').exec(passwd)?.[1]
 
 /** The controlling terminal of a process, such as `pts/3`; undefined if it has none or /proc is missing. */
 export function terminalOf(pid: number): string | undefined {

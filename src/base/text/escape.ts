@@ -24,10 +24,10 @@ export const visibleLines = (text: string): string =>
 export const visibleAnswer = (text: string): string =>
   text.replaceAll(inAnswer(), (match: string, kept: string | undefined) => kept ?? escaped(match))
 
-// A class of Unicode takes longer to build than a hook has for all of its text, so it is built at first use.
+// Without classes of Unicode, which take longer to build than the text of most commands takes to print.
 const inAnswer = (): RegExp =>
   // oxlint-disable-next-line no-control-regex -- a colour is an escape sequence
-  /(\u001b\[[\d;]*m|\r?\n|\t)|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+  /(\u001b\[[\d;]*m|\r?\n|\t)|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /**
  * A value as JSON in one line, safe to print: `JSON.stringify` escapes only the control characters below
@@ -39,6 +39,7 @@ export const visibleJson = (value: unknown, replacer?: (name: string, value: unk
     escaped,
   )
 
+// Such a class takes longer to build than a hook has for all of its text, so it is built at first use.
 const unseen = (): RegExp => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 const escaped = (char: string): string => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`

@@ -221,7 +221,7 @@ function sessionLines({ sessions, at }: StatusData, room: number, shown: number)
   const first = open.length - shown <= 1 ? open : open.slice(0, shown)
   const rests = stateOrder.flatMap((state) => {
     const count = sessions.states[state] - first.filter((each) => each.state === state).length
-    return count > 0 ? [`… ${count} more ${state}: stint sessions list --state ${state}`] : []
+    return count > 0 ? [`… ${count} more ${state}: stint sessions list --state ${state} --all`] : []
   })
   return [...table(first, sessionColumns(at), room), ...rests]
 }
