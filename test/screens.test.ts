@@ -135,6 +135,13 @@ test.each(['hook doctor --runs 1', 'mcp install', 'temp watch --max-runtime 0'])
   },
 )
 
+test('the demo breaks no word', async () => {
+  // A path in the scratch of the suite is wider than 80 columns.
+  terminal.resize(160, 40)
+  const { lines, isWrapped } = await terminal.output('stint demo')
+  expect(isWrapped, lines.join('\n')).toBe(false)
+})
+
 test('a search without a hit says so on a terminal, and prints nothing to a pipe', async () => {
   const { lines } = await terminal.output('stint sessions search "no such text"')
   expect(lines).toEqual(['nothing found'])
@@ -148,8 +155,9 @@ test('status fits a screen of 24 rows, and its command for the rest shows the re
   expect(lines.length, lines.join('\n')).toBeLessThan(24)
   expect(lines.join('\n')).toMatch(/^Sessions {4}270 closed, 30 crashed$/m)
   const [, rest, command] = /… (\d+) more crashed: (stint .*)$/m.exec(lines.join('\n')) ?? []
-  const { lines: all } = await terminal.output(`${command} --all`)
-  expect(all.filter((line) => line.includes(' crashed ')).length).toBe(30)
+  const [titles, ...all] = (await terminal.output(command ?? '')).lines
+  expect(titles).toMatch(/^ID +STATE/)
+  expect([all.length, all.filter((line) => line.includes(' crashed ')).length]).toEqual([30, 30])
   const shown = lines.filter((line) => / crashed +\d/.test(line)).length
   expect(shown + Number(rest)).toBe(30)
 })

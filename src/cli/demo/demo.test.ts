@@ -38,7 +38,8 @@ test(
 )
 
 test('the demo prints plain lines where there is no terminal', async () => {
-  const { code, stdout } = await world.stint(['demo'])
+  // The suite itself may be run by npx.
+  const { code, stdout } = await world.stint(['demo'], { env: { npm_command: '' } })
   expect(code).toBe(0)
   expect(stdout).toContain('ada’s edit is lost')
   expect(stdout).toContain('both edits are there')
@@ -46,6 +47,12 @@ test('the demo prints plain lines where there is no terminal', async () => {
   expect(stdout).toMatch(/all \d+ are there/)
   expect(stdout).toMatch(/tail \S+ -n 1\n.*and after the kill.*\n.*the session goes on/)
   expect(stdout).not.toContain('\x1b')
+  expect(stdout).toContain('Next: `stint hook install` protects')
+})
+
+test('under npx, the demo ends with a command that the shell finds', async () => {
+  const { stdout } = await world.stint(['demo'], { env: { npm_command: 'exec' } })
+  expect(stdout).toContain('Next: `npx stint hook install` protects')
 })
 
 test('a command line that the demo prints is the one it runs', async () => {

@@ -39,7 +39,11 @@ async function playScenes(context: CommandContext): Promise<{ scenes: Record<str
     results[name] = await play(stage)
   }
   stage.title('That is all: nothing was installed, and nothing is left.')
-  stage.say('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
+  // npx runs a program that the shell does not find.
+  const stint = process.env.npm_command === 'exec' ? 'npx stint' : 'stint'
+  stage.say(
+    `Next: \`${stint} hook install\` protects the agents you run; \`${stint} status\` shows what they do.`,
+  )
   return { scenes: results }
 }
 

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { columnsOf } from '../../base/process/terminal.ts'
 import { shellWord } from '../../base/text/escape.ts'
+import { wrap } from '../../base/text/wrap.ts'
 import type { CommandContext } from '../../command/context.ts'
 import type { Paint } from '../../command/stdio.ts'
 import { DemoProcess } from './demo-process.ts'
@@ -29,20 +31,30 @@ export class Stage {
   }
 
   say(text: string): void {
-    this.#context.say(`  ${text}\n`)
+    for (const line of this.#wrap(text, 2)) this.#context.say(`  ${line}\n`)
   }
 
   /** Prints a command line as a user would type it. */
   command(text: string): void {
-    this.#context.say(`  ${this.#paint.dim('$')} ${this.#paint.bold(text)}\n`)
+    this.#marked(this.#paint.dim('$'), text, this.#paint.bold)
   }
 
   good(text: string): void {
-    this.#context.say(`  ${this.#paint.green('✓')} ${text}\n`)
+    this.#marked(this.#paint.green('✓'), text)
   }
 
   bad(text: string): void {
-    this.#context.say(`  ${this.#paint.red('✗')} ${text}\n`)
+    this.#marked(this.#paint.red('✗'), text)
+  }
+
+  #marked(mark: string, text: string, paint = (line: string): string => line): void {
+    for (const [index, line] of this.#wrap(text, 4).entries())
+      this.#context.say(`  ${index === 0 ? mark : ' '} ${paint(line)}\n`)
+  }
+
+  /** The lines of a text that stands `indent` columns to the right: a terminal would break words. */
+  #wrap(text: string, indent: number): string[] {
+    return wrap(text, (columnsOf(1) ?? Number.POSITIVE_INFINITY) - indent)
   }
 
   /** Writes a file into the workspace. */

@@ -4,6 +4,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { isSessionId } from '../../base/text/id.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
   addNote,
@@ -15,6 +16,7 @@ import {
 } from '../../lease/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { describeNote } from './list.ts'
+import { formatTime } from '../text/format.ts'
 
 export const noteAddCommand = defineBareCommand({
   name: 'add',
@@ -42,8 +44,11 @@ export const noteAddCommand = defineBareCommand({
     const author = findAncestors(record.claims, { descent: () => descent })?.[0] ?? descent.sessions[0]
     return await leaveNote(claims, { text, to, from: author })
   },
-  render: ({ to, workspace, expires_at }) =>
-    `${to === null ? `the next session in ${visibleText(workspace)}` : to} will be shown it, until ${new Date(expires_at).toISOString().slice(0, 10)}`,
+  render: ({ to, workspace, expires_at }, { columns }) =>
+    wrapLines(
+      `${to === null ? `the next session in ${visibleText(workspace)}` : to} will be shown it, until ${formatTime(expires_at, { utc: false }).slice(0, 10)}`,
+      columns,
+    ),
 })
 
 /** Leaves a note, from a session or else this user, and mentions it in the history of the workspace. */

@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import type { DiskSpace } from '../../base/fs/disk-space.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { OptionTable, OptionValues } from '../../command/option.ts'
+import { truncate } from '../../base/text/display-width.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { formatBytes } from '../../base/text/size.ts'
 
@@ -49,3 +50,10 @@ export function shortPath(path: string, home: string = ifPossible(homedir) ?? ''
   if (home === '' || home === '/') return path
   return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
+
+/** Shortens the paths in a sentence, and cuts those that are wider than `room` columns. */
+export const shortenPaths = (sentence: string, room: number): string =>
+  sentence
+    .split(' ')
+    .map((word) => truncate(shortPath(word), room, 'middle'))
+    .join(' ')
