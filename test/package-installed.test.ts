@@ -54,7 +54,7 @@ test('importing an adapter without the package that it is for says what to insta
   for (const [name, missing] of Object.entries(packages)) {
     const source = `await import('stint/${name}').catch(({ code, hint }) => console.log(code, hint))`
     const { stdout } = succeeded(await consumer.node('adapter.js', source))
-    expect(stdout).toBe(`PEER_MISSING Run \`npm install ${missing}\`.\n`)
+    expect(stdout).toContain(`PEER_MISSING Run \`npm install ${missing}\`. `)
   }
 })
 
@@ -73,7 +73,8 @@ test('a driver written outside the package compiles and passes both conformance 
   const { stdout } = succeeded(await consumer.run(process.execPath, ['driver/out/conformance.test.js']))
   const place = (): never => expect.unreachable()
   const cases = registerConformance(place).length + storeConformance(place).length
-  expect(stdout).toMatch(new RegExp(`^# pass ${cases}$`, 'm'))
+  // Without a terminal, Node 24 reports in another form than Node 20.
+  expect(stdout).toMatch(new RegExp(`^[#ℹ] pass ${cases}$`, 'm'))
 })
 
 test('the code in docs/drivers.md is the code of the example, which stays small', () => {

@@ -49,6 +49,14 @@ test('every relative link in a page of the tarball leads to a file in the tarbal
   expect(broken).toEqual([])
 })
 
+test('the package has no script about which npm would warn everybody who installs it', () => {
+  const { scripts } = JSON.parse(readFileSync(consumer.installed('package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const run = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
+  expect(run.filter((name) => name in scripts)).toEqual([])
+})
+
 test('the tarball contains no compiled code of this machine', () => {
   expect(consumer.packed.files.filter(({ path }) => path.includes('.cache'))).toEqual([])
 })

@@ -45,6 +45,7 @@ const commands: [line: string, label: string][] = [
   [`${slowly}=20 stint temp check`, 'measuring'],
   [`${slowly}=20 stint temp watch`, 'measuring'],
   [`${slowly}=20 stint sweep --dry-run`, 'sweeping'],
+  [`${slowly}=40 stint sessions list`, 'reading'],
   [`${slowly}=40 stint sessions du`, 'measuring'],
   [`${slowly}=40 stint sessions verify --all`, 'verifying'],
   [`${slowly}=40 stint sessions search nothing`, 'searching'],

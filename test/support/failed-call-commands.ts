@@ -189,7 +189,29 @@ interface Row {
 const describeRow = ({ session_id, state }: Row, { error = '' }: Ended): string =>
   ['EIO', 'EACCES'].includes(error) ? session_id : `${session_id} ${state}`
 
+/** The lines of an answer, without what differs from run to run. */
+const hitsOf = (answer: unknown): number => String(answer).split('\n').length
+
 const recordCall = hook('pre --record', 'pre', { options: ['--record'] })
+
+/** The messages of a client of the 2025 era: it begins, and calls tools, one after the other. */
+function toMcp(calls: [name: string, args: object][]): string {
+  const begin = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  }
+  const messages = [
+    { id: 0, method: 'initialize', params: begin },
+    { method: 'notifications/initialized' },
+    ...calls.map(([name, args], i) => ({
+      id: i + 1,
+      method: 'tools/call',
+      params: { name, arguments: args },
+    })),
+  ]
+  return messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
+}
 
 /** Every command that touches the home. */
 export const faultedCommands: readonly FaultedCommand[] = [
@@ -245,7 +267,11 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['lock', 'wait', '--resource', 'deploy', '--timeout', '100ms', '--json'],
     faults: reading(() => undefined),
   },
-  { title: 'lock history', args: ['lock', 'history', '--json'], faults: reading(() => undefined) },
+  {
+    title: 'lock history',
+    args: ['lock', 'history', '--json'],
+    faults: reading(({ recorded }) => recorded as unknown),
+  },
   { title: 'run', args: ['run', '--json', '--', ...shell], faults: changing(hasRun) },
   {
     title: 'run --lock',
@@ -287,6 +313,42 @@ export const faultedCommands: readonly FaultedCommand[] = [
     faults: changing(
       ({ after: { sessions, trash } }) => sessions.mine === undefined && trash.includes('mine'),
     ),
+  },
+  {
+    title: 'sessions restore',
+    args: ['sessions', 'restore', 'gone', '--json'],
+    faults: changing(({ after: { sessions, trash } }) => sessions.gone !== undefined && trash.length === 0),
+  },
+  {
+    title: 'sessions prune',
+    args: ['sessions', 'prune', '--keep', '0', '--yes', '--json'],
+    // Each session is removed by itself, and an error says which were. One that cannot be read stays.
+    faults({ answer: { code, data }, before, after: { sessions, trash } }) {
+      const removed = Object.keys(before.sessions).filter((id) => sessions[id] === undefined)
+      const { sessions: pruned, changed } = (data ?? {}) as { sessions?: string[]; changed?: string[] }
+      const said = (code === undefined ? pruned : changed) ?? []
+      const lost = removed.filter((id) => !trash.includes(id)).map((id) => `${id} is lost`)
+      return said.length === removed.length
+        ? lost
+        : [...lost, `it has removed ${removed.join()}, and says ${JSON.stringify(said)}`]
+    },
+  },
+  {
+    title: 'sessions close',
+    args: ['sessions', 'close', 'crashed', '--json'],
+    // Recovery, the line in the audit log and the end of the session are steps; a rejected close may have
+    // done some of them, and the next one does the rest.
+    faults: ({ answer: { code }, after }) =>
+      code !== undefined || after.sessions.crashed?.audit.some((line) => line.endsWith(' close'))
+        ? []
+        : ['a false answer: not closed'],
+  },
+  {
+    title: 'sessions history',
+    args: ['sessions', 'history', '--json'],
+    prepare: async (place, world) =>
+      void (await world.run({ title: 'rm', args: ['sessions', 'rm', 'mine', '--yes'] }, place)),
+    faults: reading(({ total }) => total as unknown),
   },
   {
     title: 'sessions list',
@@ -351,7 +413,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
   {
     title: 'sessions search',
     args: ['sessions', 'search', 'message', '--json'],
-    faults: reading(() => undefined),
+    // A session that cannot be read is named in a warning.
+    faults: (ended) => (ended.answer.result.stderr.includes('not searched') ? [] : reading(hitsOf)(ended)),
   },
   {
     title: 'note add',
@@ -410,7 +473,11 @@ export const faultedCommands: readonly FaultedCommand[] = [
     every: 400,
     faults: reading(() => undefined),
   },
-  { title: 'temp list', args: ['temp', 'list', '--json'], faults: reading(() => undefined) },
+  {
+    title: 'temp list',
+    args: ['temp', 'list', '--json'],
+    faults: reading(({ entries }) => (entries as { path: string }[]).map(runOf)),
+  },
   { title: 'temp stats', args: ['temp', 'stats', '--json'], faults: reading(() => undefined) },
   {
     title: 'temp check',
@@ -504,6 +571,13 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   { title: 'hook status', args: ['hook', 'status', '--json'], faults: reading(() => undefined) },
   {
+    title: 'hook doctor',
+    args: ['hook', 'doctor', 'claude', '--runs', '1', '--json'],
+    prepare: async (place, world) =>
+      void (await world.run({ title: 'install', args: ['hook', 'install', 'claude'] }, place)),
+    faults: reading(() => undefined),
+  },
+  {
     title: 'mcp install',
     args: ['mcp', 'install', 'codex', '--json'],
     prepare(place) {
@@ -529,6 +603,26 @@ export const faultedCommands: readonly FaultedCommand[] = [
       const isRight = text === config || (answer.code !== undefined && text.includes('mcp_servers.stint'))
       return isRight && text.startsWith(config) ? [] : [`the settings are ${text}`]
     },
+  },
+  {
+    title: 'mcp serve',
+    args: ['mcp', 'serve'],
+    input: toMcp([
+      ['claim', { session: 'agent', workspace: 'WORLD/free' }],
+      ['leave_note', { session: 'agent', workspace: 'WORLD/free', text: 'a word' }],
+      ['who', {}],
+      ['history', {}],
+      ['search_sessions', { text: 'message' }],
+      ['release', { session: 'agent', workspace: 'WORLD/free' }],
+    ]),
+    faults: ({ before, after }) =>
+      isDeepStrictEqual(before.claims, after.claims) ? [] : ['a claim has outlived its server'],
+  },
+  {
+    title: 'ui',
+    program: join(projectRoot, 'test/fixtures/ui-once.mjs'),
+    args: [],
+    faults: reading(() => undefined),
   },
   { title: 'mcp status', args: ['mcp', 'status', '--json'], faults: reading(() => undefined) },
 ]

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -144,7 +144,9 @@ export class World implements AsyncDisposable {
     for (const { child } of this.#running)
       for (const stream of [child.stdout, child.stderr]) stream?.destroy()
     await Promise.allSettled([...this.#running].map(({ finished }) => finished))
-    rmSync(this.tmp, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    // From Node 24 on, `rmSync` stops without an error where a dying process removes a file before it does.
+    do rmSync(this.tmp, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    while (existsSync(this.tmp))
   }
 }
 
