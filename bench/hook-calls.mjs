@@ -51,8 +51,10 @@ export function pass({ place, env }, command, input, exit = 0) {
   }
 }
 
-/** The CPU time in nanoseconds of one of `count` runs of a command, after an event that leaves a pass. */
-export function cpuOf({ place, env, script, before }, command, input, count = 10) {
+/** CPU and wall time of a command in nanoseconds, of `count` runs after an event that leaves a pass. */
+export function timesOf({ place, env, script, before }, command, input, count = 10) {
   const args = [String(count), before, input, ...script, '--', ...command]
-  return Number(run([program('cpu-of'), ...args], place, ['ignore', 'pipe', 'inherit'], { env }).stdout)
+  const { stdout } = run([program('time-of'), ...args], place, ['ignore', 'pipe', 'inherit'], { env })
+  const [cpu, wall] = stdout.split(' ').map(Number)
+  return { cpu, wall }
 }

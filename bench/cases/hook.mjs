@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { cpuOf, event, eventFile, openWorkspace, pass } from '../hook-calls.mjs'
+import { event, eventFile, openWorkspace, pass, timesOf } from '../hook-calls.mjs'
 import { environment, settle } from '../processes.mjs'
 
 /** A workspace held by `holder`, and the event of `caller` before a tool call. */
@@ -93,43 +93,33 @@ function marksOf({ home }, session) {
   return files.flatMap((name) => readFileSync(join(directory, name), 'utf8').match(/^[+-]/gm) ?? [])
 }
 
-const marked = (input, when, of = 'a tool call') => ({
-  ...bench,
-  name: `hook-marked-${input}`,
-  about: `wall time of the hook ${when} ${of} of the session that holds the workspace`,
-  subject: 'stint-hook.sh',
-  targets: [{ against: 'node -e 0', atMost: 0.15 }],
-  setup: stageMarked,
-  contenders: [
-    contender('stint-hook.sh', script, { input, check: assertMark(input) }),
-    contender('stint-hook', hook, { input, of: ({ present }) => present }),
-    node,
-    shell,
-  ],
-})
-
-const cpu = (name, command, { input, of = itself, ...rest }) => ({
+const timed = (name, command, time, { input, of = itself, ...rest }) => ({
   name,
   check: () => {},
-  run: (state) => cpuOf(of(state), command(of(state)), of(state)[input]),
+  run: (state) => timesOf(of(state), command(of(state)), of(state)[input])[time],
   ...rest,
 })
 
-const markedCpu = (input, when) => ({
-  ...bench,
-  name: `hook-cpu-${input}`,
-  about: `CPU time of the hook ${when} a tool call of the session that holds the workspace, of 10 in a row`,
-  rounds: 20,
-  subject: 'stint-hook.sh',
-  targets: [{ against: 'node -e 0', atMost: 0.1 }],
-  setup: stageMarked,
-  contenders: [
-    cpu('stint-hook.sh', script, { input, check: assertMark(input) }),
-    cpu('stint-hook', hook, { input, of: ({ present }) => present }),
-    cpu('node -e 0', emptyNode, { input, floor: true }),
-    cpu('sh -c :', () => ['sh', '-c', ':'], { input }),
-  ],
-})
+/** A row of wall time, and one of CPU time. */
+const marked = (input, when, call = 'a tool call') =>
+  [
+    ['marked', 'wall', 0.15],
+    ['cpu', 'cpu', 0.1],
+  ].map(([row, time, atMost]) => ({
+    ...bench,
+    name: `hook-${row}-${input}`,
+    about: `${time} time of the hook ${when} ${call} of the session that holds the workspace, of 10 in a row`,
+    rounds: 20,
+    subject: 'stint-hook.sh',
+    targets: [{ against: 'node -e 0', atMost }],
+    setup: stageMarked,
+    contenders: [
+      timed('stint-hook.sh', script, time, { input, check: assertMark(input) }),
+      timed('stint-hook', hook, time, { input, of: ({ present }) => present }),
+      timed('node -e 0', emptyNode, time, { input, floor: true }),
+      timed('sh -c :', () => ['sh', '-c', ':'], time, { input }),
+    ],
+  }))
 
 /** Three sessions that each hold a file of one workspace. */
 const stagePaths = (parts) => ({ ...stageEdits(parts, 'paths'), present: stageEdits(parts, 'present-paths') })
@@ -214,11 +204,9 @@ const thousand = (name, command, floor = false) => ({
 })
 
 export default [
-  marked('before', 'before'),
-  marked('after', 'after'),
-  marked('long', 'after', 'a tool call with a result of 30 KB'),
-  markedCpu('before', 'before'),
-  markedCpu('after', 'after'),
+  ...marked('before', 'before'),
+  ...marked('after', 'after'),
+  ...marked('long', 'after', 'a tool call with a result of 30 KB,'),
   {
     ...bench,
     name: 'hook-free',
