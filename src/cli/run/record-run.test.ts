@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { buildSlowSync } from '../../../test/support/build-c.ts'
 import { dataOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
 import { type Running, until } from '../../../test/support/world.ts'
 
@@ -73,7 +75,7 @@ test('a run in the session of an agent that holds it is taken in by the agent', 
 test('a program that does not exist, a timeout and a signal are outcomes; SIGKILL leaves an act unsettled', async () => {
   await using world = new SessionWorld()
   expect((await record(world, '--', 'no-such-program')).code).toBe(127)
-  expect((await record(world, '--timeout', '300ms', '--', 'sleep', '60')).code).toBe(10)
+  expect((await record(world, '--timeout', '2s', '--', 'sleep', '60')).code).toBe(10)
   const start = async (): Promise<Running> => {
     const program = ['sh', '-c', 'echo on; sleep 60']
     const running = world.startStint(['run', '--record', '--session', 'mine', '--', ...program])
@@ -91,6 +93,16 @@ test('a program that does not exist, a timeout and a signal are outcomes; SIGKIL
   expect(all[0]?.detail).toMatchObject({ error: { code: 'COMMAND_NOT_FOUND' } })
   expect(all[1]?.detail).toMatchObject({ error: { code: 'TIMEOUT' } })
   expect(all[2]?.detail).toMatchObject({ error: { message: 'stopped by SIGTERM' } })
+})
+
+test('a run whose timeout comes while its start is being recorded is recorded as timed out', async () => {
+  await using world = new SessionWorld()
+  // A session is created and its intent written with far more than five syncs.
+  const env = { LD_PRELOAD: buildSlowSync(world.tmp), SLOW_SYNC_MS: '100' }
+  const args = ['run', '--record', '--session', 'mine', '--timeout', '200ms', '--', 'touch', 'ran']
+  expect((await world.stint(args, { cwd: world.tmp, env })).code).toBe(10)
+  expect(await acts(world)).toMatchObject([{ state: 'failed', detail: { error: { code: 'TIMEOUT' } } }])
+  expect(existsSync(join(world.tmp, 'ran'))).toBe(false)
 })
 
 test('a run that a signal stops is recorded with that signal, even if its program ends in its own way', async () => {

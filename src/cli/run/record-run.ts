@@ -37,8 +37,10 @@ export async function recordRun(
     mask: 'tokens',
     onWarning,
   }
+  // The teardown of this run may have begun meanwhile; it would not see an intent that is written now.
+  context.signal.throwIfAborted()
   const startedAt = Date.now()
-  await store.visit(
+  const started = store.visit(
     sessionId,
     async (visit) => {
       await visit.audit({ action: 'run', subject, phase: 'intent', act: requestId })
@@ -68,8 +70,15 @@ export async function recordRun(
     return finished
   }
   let stopReason: unknown = 'the run was stopped'
-  // A signal or the timeout, a budget or a lost lease has ended the run.
-  context.onCleanup(() => finish({ error: stopReason }))
+  // A signal or the timeout, a budget or a lost lease has ended the run, perhaps before its start was recorded.
+  context.onCleanup(async () => {
+    const isRecorded = await started.then(
+      () => true,
+      () => false,
+    )
+    if (isRecorded) await finish({ error: stopReason })
+  })
+  await started
   return { finish, stoppedBy: (reason) => (stopReason = reason) }
 }
 
