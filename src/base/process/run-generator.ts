@@ -29,11 +29,18 @@ export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Runs a stepwise operation to its end, and lets the event loop run between steps. */
-export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+/**
+ * Runs a stepwise operation to its end, and lets the event loop run between steps. Throws the signal's reason
+ * at the next step after it was aborted.
+ */
+export async function runInTurns<Result>(
+  steps: Generator<void, Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
   for (;;) {
     // Before the first step, too: short operations in a row would keep the event loop as one long one does.
     await giveWay()
+    signal?.throwIfAborted()
     const step = steps.next()
     if (step.done) return step.value
   }

@@ -152,7 +152,7 @@ export const importCommand = defineBareCommand({
       }
     }
     try {
-      const imported = await stage.files.import(chunks(), options.id)
+      const imported = await stage.files.import(chunks(), options.id, signal)
       return await stage.deliver(imported, options.id)
     } catch (error) {
       throw errorCode(error) === 'EISDIR' ? noFile(file, error) : codedError(error, 'import the session')

@@ -24,7 +24,7 @@ export interface SessionFiles {
   /** Verifies a session and passes it to `write` as an archive, piece by piece. */
   export(id: string, write: (bytes: Uint8Array) => void): Promise<Exported>
   /** Creates a session from an archive; with its own id if that is free and no other is given. */
-  import(chunks: AsyncIterable<Buffer>, id?: string): Promise<Imported>
+  import(chunks: AsyncIterable<Buffer>, id?: string, signal?: AbortSignal): Promise<Imported>
   /** Says what a repair would do, and changes nothing. */
   planRepair(id: string): Promise<RepairPlan>
   /** Makes a damaged session resumable. */
@@ -56,7 +56,7 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
       return { sessions: uses, trashBytes: removed.bytes, trashDiskBytes: removed.disk_bytes }
     },
     export: (id, write) => exportSession(home, id, write),
-    import: (chunks, id) => importSession(home, chunks, id),
+    import: (chunks, id, signal) => importSession(home, chunks, id, signal),
     planRepair: (id) => previewRepair(home, id),
     repair: (id) => repairSession(home, id),
   }

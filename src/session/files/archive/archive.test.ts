@@ -49,6 +49,16 @@ async function makeSession(id = 'traveller'): Promise<string> {
   return id
 }
 
+test('an import that is interrupted before its archive is verified leaves nothing, also if it was read to its end', async () => {
+  const { archive } = await exportAs(await makeSession())
+  const elsewhere = join(world.tmp, 'elsewhere')
+  const signal = AbortSignal.abort(new Error('interrupted'))
+  const importing = importSession(new SessionsHome(elsewhere), inPieces(archive), undefined, signal)
+  await expect(importing).rejects.toThrow('interrupted')
+  const left = readdirSync(join(elsewhere, 'sessions')).filter((name) => /^\.new-|^traveller/.test(name))
+  expect(left).toEqual([])
+})
+
 test('an imported session has the events, blobs, slots, turns, acts and audit log of the original', async () => {
   const id = await makeSession()
   const { archive, exported } = await exportAs(id)

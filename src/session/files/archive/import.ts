@@ -31,12 +31,14 @@ export interface Imported {
 
 /**
  * Creates a session from an archive, whole or not at all; without an id under the archived one, or under a
- * new one if that is taken. `ARCHIVE_INVALID`, `NAME_TAKEN`.
+ * new one if that is taken. `ARCHIVE_INVALID`, `NAME_TAKEN`. A signal that is aborted before the session is
+ * published ends the import with its reason.
  */
 export async function importSession(
   home: SessionsHome,
   chunks: AsyncIterable<Buffer>,
   id?: string,
+  signal?: AbortSignal,
 ): Promise<Imported> {
   if (id !== undefined) checkSessionId(id)
   const now = home.clock.now()
@@ -46,10 +48,11 @@ export async function importSession(
   using staged = new StagedSession(home)
   const unpacked = await unpackArchive(chunks, staged.directory, queue)
   const manifest = checkManifest(unpacked)
-  const recovered = await runInTurns(checkLogs(staged.directory, manifest, unpacked))
+  const recovered = await runInTurns(checkLogs(staged.directory, manifest, unpacked), signal)
   const { journal, audit, state } = recovered
   const ends = { journal: journal.end, audit: audit.end }
   const publishAs = async (session_id: string): Promise<Imported> => {
+    signal?.throwIfAborted()
     const identity = { id: session_id, store: filesystemId, now }
     const imported = importedManifest({ manifest, ends, turns: state.turns }, identity)
     await queue.run(publish(staged, imported, recovered, now))
