@@ -70,7 +70,7 @@ export async function recordRun(
     return finished
   }
   let stopReason: unknown = 'the run was stopped'
-  // A signal or the timeout, a budget or a lost lease has ended the run, perhaps before its start was recorded.
+  // A signal, the timeout, a budget or a lost lease has ended the run, maybe before its start was recorded.
   context.onCleanup(async () => {
     const isRecorded = await started.then(
       () => true,
