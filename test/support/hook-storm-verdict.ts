@@ -1,5 +1,5 @@
-/** How the command of a call goes. */
-export const allWays = [
+/** How the command of a call goes, if no process is stopped for long. */
+export const briefWays = [
   /** To its end. */
   'plain',
   /** Until its user interrupts it, of which no event tells. */
@@ -14,6 +14,15 @@ export const allWays = [
   'stopped',
   /** On after its agent was killed. */
   'killed',
+] as const
+
+/** The same, and agents that are stopped for longer than a claim lasts without a sign of life. */
+export const allWays = [
+  ...briefWays,
+  /** To its end. Then its agent is stopped, between two calls. */
+  'paused',
+  /** To its end. Its agent is stopped meanwhile, for longer than a call without a process counts, too. */
+  'frozen',
 ] as const
 
 export type Way = (typeof allWays)[number]

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import type { HookChoices } from '../../src/hook/options.ts'
-import { hookEvent, type HookWorld, lineOf } from './hook-host.ts'
-import { scriptWords } from './hook-script.ts'
+import { hosts } from '../../src/hook/hosts.ts'
+import { settingsCommand } from '../../src/hook-install/settings/command-text.ts'
+import { hookEvent, type HookWorld, registered } from './hook-host.ts'
+import { hookScript, scriptWords } from './hook-script.ts'
 import {
-  allWays,
+  briefWays,
   type Hold,
   judgeWrites,
   type StormCall,
@@ -21,8 +23,14 @@ export interface HookStormOptions {
   boundMs: number
   /** The share of hooks about calls that are killed, at any line of the script; none if not given. */
   killedHooks?: number
+  /** The share of a holder's hooks about calls that are stopped, at any line, for longer than `ttlMs`. */
+  stoppedHooks?: number
+  /** How long a claim lasts without a sign of life; 5 minutes if not given. */
+  ttlMs?: number
   /** The choices that the hooks are installed with, if not just that bound. */
   choices?: HookChoices
+  /** The script that the hooks start, if not the one of this package. */
+  script?: string
 }
 
 export interface HookStormReport extends StormVerdict {
@@ -36,6 +44,12 @@ export interface HookStormReport extends StormVerdict {
   refusals: number
   /** Hooks that were killed while they ran. */
   killedHooks: number
+  /** Stops of a session for longer than its claim lasts: of a hook, or of its agent, in a call or between. */
+  stops: Record<Stop, number>
+  /** How many of these sessions lost their claim to another one meanwhile. */
+  takenOver: number
+  /** How long the claims lasted without a sign of life. */
+  ttlsMs: number[]
   /** Sessions that had two claims on the workspace at once. */
   doubles: string[]
   faults: string[]
@@ -43,13 +57,26 @@ export interface HookStormReport extends StormVerdict {
 
 /** What the witness prints. */
 interface Testimony {
-  holds: Hold[]
+  holds: (Hold & { ttlMs: number })[]
   writes: Write[]
   doubles: string[]
 }
 
+type Stop = 'hook' | 'call' | 'between'
+
 /** A line in the log of an agent. */
-type LogEntry = Partial<StormCall> & { call?: string; refused?: string; killedHook?: string; fault?: string }
+type LogEntry = Partial<StormCall> & {
+  call?: string
+  refused?: string
+  killedHook?: string
+  fault?: string
+  /** The agent stops itself, and is to be continued after this time. */
+  stopForMs?: number
+  /** What was stopped, in milliseconds since the epoch. */
+  stop?: Stop
+  from?: number
+  until?: number
+}
 
 const moments = ['prompt', 'pre', 'post', 'stop'] as const
 
@@ -71,6 +98,10 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
   const { stdout } = await witness.finished
   const seen = JSON.parse(stdout.split('\n')[1] ?? '') as Testimony
   const calls = new Map(logs.flatMap(callsOf))
+  const stops = logs.flat().filter((entry) => entry.stop !== undefined && isHolder(entry, seen.holds))
+  const isTaken = ({ session, from = 0, until = 0 }: LogEntry): boolean =>
+    seen.holds.some((hold) => hold.session !== session && hold.grantedAt > from && hold.grantedAt < until)
+  const count = (kind: Stop): number => stops.filter(({ stop }) => stop === kind).length
   const endOf = ({ call }: Write): number => calls.get(call)?.endedAt ?? Number.POSITIVE_INFINITY
   return {
     ...judgeWrites(calls, seen, options.boundMs),
@@ -81,20 +112,29 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
     grants: seen.holds.length,
     refusals: logs.flat().filter(({ refused }) => refused !== undefined).length,
     killedHooks: logs.flat().filter(({ killedHook }) => killedHook !== undefined).length,
+    stops: { hook: count('hook'), call: count('call'), between: count('between') },
+    takenOver: stops.filter(isTaken).length,
+    ttlsMs: [...new Set(seen.holds.map(({ ttlMs }) => ttlMs))],
     doubles: seen.doubles,
     faults: logs.flat().flatMap(({ fault }) => fault ?? []),
   }
 }
 
 export const stormSummary = (report: HookStormReport): string =>
-  `${report.calls} calls, ${report.kills} agents and ${report.killedHooks} hooks killed, ${report.grants} grants, ${report.refusals} refusals, ` +
+  `${report.calls} calls, ${report.kills} agents and ${report.killedHooks} hooks killed, ` +
+  `${report.stops.call} agents stopped in a call, ${report.stops.between} between calls and ${report.stops.hook} hooks ` +
+  `past the TTL (${report.takenOver} lost their claim meanwhile), ${report.grants} grants, ${report.refusals} refusals, ` +
   `${report.writes} writes (${report.lateWrites} after the turn or the agent had ended): ` +
   `${report.violations.length} in the claim of another session; by limits, ${report.outlasting} of commands ` +
   `beyond their bound and ${report.hidden} of hidden ones`
 
-/** Calls of all ways, about as many of each, in random order. */
-export function drawWays(count: number): Way[] {
-  const draw = (at: number) => ({ way: allWays[at % allWays.length] ?? 'plain', order: Math.random() })
+/** Whether a session that was stopped had a claim then, by the last look of the witness. */
+const isHolder = ({ session, from = 0 }: LogEntry, holds: readonly Hold[]): boolean =>
+  holds.some((hold) => hold.session === session && hold.grantedAt <= from && hold.until > from - 100)
+
+/** Calls of these ways, about as many of each, in random order. */
+export function drawWays(count: number, ways: readonly Way[] = briefWays): Way[] {
+  const draw = (at: number) => ({ way: ways[at % ways.length] ?? 'plain', order: Math.random() })
   return Array.from({ length: count }, (_, at) => draw(at))
     .toSorted((a, b) => a.order - b.order)
     .map(({ way }) => way)
@@ -116,12 +156,20 @@ async function playSession(
       ways: left,
       boundMs: options.boundMs,
       killedHooks: options.killedHooks ?? 0,
+      stoppedHooks: options.stoppedHooks ?? 0,
+      ...(options.ttlMs && {
+        ttlMs: options.ttlMs,
+        preload: join(projectRoot, 'test/fixtures/short-ttl.cjs'),
+      }),
     }
     const agent = startAgent(world, session, plan, options)
     const hasEnded = (): boolean => agent.child.exitCode !== null || agent.child.signalCode !== null
     while (!hasEnded()) {
-      if (isStopped(agent.pid)) agent.child.kill('SIGCONT')
-      await pause(Math.random() * 100)
+      if (isStopped(agent.pid)) {
+        await pause(readLog(log).at(-1)?.stopForMs ?? 0)
+        agent.child.kill('SIGCONT')
+      }
+      await pause(Math.random() * 20)
     }
     const { code, signal, stderr } = await agent.finished
     if (signal !== 'SIGKILL' && code !== 0) throw new Error(`an agent failed: ${stderr}`)
@@ -136,12 +184,16 @@ function startAgent(
   world: HookWorld,
   session: string,
   plan: object,
-  { boundMs, choices = { backgroundMs: boundMs } }: HookStormOptions,
+  { boundMs, choices = { backgroundMs: boundMs }, script = hookScript }: HookStormOptions,
 ): Running {
   const { workspace } = world
   const of = <Value>(make: (moment: (typeof moments)[number]) => Value) =>
     Object.fromEntries(moments.map((moment) => [moment, make(moment)]))
-  const lines = of((moment) => lineOf('claude', moment, choices, scriptWords))
+  const words = [script, ...scriptWords.slice(1)]
+  // In the settings of a user, the shell becomes the script: so a signal for the hook reaches the script.
+  const lines = of((moment) =>
+    settingsCommand(hosts.claude, registered('claude', moment), words, choices, 'user'),
+  )
   const events = of((moment) => hookEvent('claude', moment, { session, cwd: workspace }))
   return world.start(process.execPath, [
     join(projectRoot, 'test/fixtures/storm-agent.mjs'),
