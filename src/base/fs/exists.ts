@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { lstatSync, opendirSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
@@ -43,7 +43,13 @@ export const isRealDirectory = (path: string | Buffer): boolean =>
 /** Has this directory any entries? A missing directory counts as empty, an unreadable one as not empty. */
 export function hasEntries(directory: string): boolean {
   try {
-    return readdirSync(directory).length > 0
+    // Reading all names of a large directory takes milliseconds.
+    const opened = opendirSync(directory, { bufferSize: 1 })
+    try {
+      return opened.readSync() !== null
+    } finally {
+      opened.closeSync()
+    }
   } catch (error) {
     return errorCode(error) !== 'ENOENT'
   }
