@@ -86,6 +86,25 @@ function unlinkQuietly(path: string): void {
   }
 }
 
+/** A change this soon after another may leave the time of a directory as it is, in milliseconds. */
+const coarsestTickMs = 2000
+
+/**
+ * A string that changes with every name in a directory of sessions and in its cache; undefined if that cannot
+ * be told, because of a change just now, or because the summaries are missing: a process that cannot set a mark
+ * removes them.
+ */
+export function stampOfNames(sessions: string): string | undefined {
+  const cache = cacheIn(sessions)
+  let stamp = ''
+  for (const path of [sessions, cache, join(cache, summariesName)]) {
+    const stat = lstatIfExists(path)
+    if (stat === undefined || Date.now() - stat.ctimeMs < coarsestTickMs) return undefined
+    stamp += `${stat.dev} ${stat.ino} ${stat.ctimeMs} `
+  }
+  return stamp
+}
+
 /** A summary, and the marks of its session when it was read. */
 type Row = [marks: string, summary: SessionSummary]
 
@@ -113,6 +132,8 @@ export class ListCache {
   /** The rows for the next list. */
   readonly #kept: Row[] = []
   #isChanged = false
+  /** Whether the marks could be read. Without them, a session may change and show no mark. */
+  #hasMarks = false
 
   constructor(sessions: string) {
     this.#directory = cacheIn(sessions)
@@ -122,6 +143,7 @@ export class ListCache {
       if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return
       // The marks first: a summary that is read after a mark cannot be older than the mark.
       this.#readMarks()
+      this.#hasMarks = true
       this.#rows = this.#readRows()
     } catch {
       // A list without a cache is slow, and right.
@@ -150,6 +172,11 @@ export class ListCache {
     if (holdEpochsOf(marks).some((marked) => marked > holdEpoch)) return
     this.#kept.push([marks, summary])
     this.#isChanged = true
+  }
+
+  /** The summaries that stay true until the mark of their session changes. */
+  get kept(): SessionSummary[] {
+    return this.#hasMarks ? this.#kept.map(([, summary]) => summary) : []
   }
 
   /** Writes the summaries for the next list, unless the file has them already. */

@@ -24,7 +24,7 @@ import { verifiedText, withChecksum } from '../log/line-checksum.ts'
 import type { SessionStore, SessionSummary } from '../store.ts'
 import { FilesystemDriver } from './driver.ts'
 import { ListCache, markHold } from './list-cache.ts'
-import { listSessions } from './list-sessions.ts'
+import { listSessions, RepeatedList } from './list-sessions.ts'
 
 let world: SessionWorld
 let sessions: string
@@ -127,6 +127,60 @@ test('a change by another process shows in the next list', async () => {
   expect((await countOpens()).listed).toMatchObject([{ state: 'active', records: 3 }])
   await other.close()
   expect((await countOpens()).listed).toMatchObject([{ state: 'closed', records: 3 }])
+})
+
+/** A list that is made again and again, and how often it has read the names of all sessions. */
+function repeatedList(): { list: () => Promise<SessionSummary[]>; namesRead: () => number } {
+  let namesRead = 0
+  const disk: Disk = {
+    ...nodeDisk,
+    list(path) {
+      if (path === sessions) namesRead += 1
+      return nodeDisk.list(path)
+    },
+  }
+  const repeated = new RepeatedList(disk, sessions)
+  return { list: async () => byId(await repeated.list()), namesRead: () => namesRead }
+}
+
+/** Until a directory that does not change can be told from one that has changed in the same tick. */
+const untilSettled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2100))
+
+test('a list that is repeated reads no names while none has changed, and shows every change all the same', async () => {
+  await make('a', 'b')
+  const writer = await world.hold('c')
+  const { list, namesRead } = repeatedList()
+  await list()
+  await untilSettled()
+  expect(await list()).toMatchObject([{ state: 'closed' }, { state: 'closed' }, { id: 'c', state: 'active' }])
+  const before = namesRead()
+  await writer.write(2)
+  expect(await list()).toMatchObject([{ id: 'a' }, { id: 'b' }, { id: 'c', state: 'active', records: 2 }])
+  expect(namesRead()).toBe(before)
+
+  writer.child.kill('SIGKILL')
+  await writer.finished
+  expect(await list()).toMatchObject([{ id: 'a' }, { id: 'b' }, { id: 'c', state: 'crashed', records: 2 }])
+  await untilSettled()
+  await list()
+  await store.visit('b', (visit) => visit.append({ type: 'visit' }))
+  expect((await list())[1]).toMatchObject({ id: 'b', records: 2 })
+  await make('d')
+  await store.remove('a')
+  expect(await list()).toEqual(await uncached())
+  expect(await list()).toMatchObject([{ id: 'b' }, { id: 'c' }, { id: 'd' }])
+})
+
+test('a list that is repeated reads every session again if their holders cannot set marks', async () => {
+  await make('a')
+  rmSync(cache, { recursive: true })
+  symlinkSync(world.tmp, cache)
+  writeFileSync(join(world.tmp, 'summaries.json'), '')
+  await untilSettled()
+  const { list } = repeatedList()
+  await list()
+  await store.visit('a', (visit) => visit.append({ type: 'visit' }))
+  expect(await list()).toMatchObject([{ id: 'a', records: 2 }])
 })
 
 test('a session whose writer was killed is listed as crashed, and then comes from the cache', async () => {

@@ -8,28 +8,75 @@ import { liveness } from '../../base/process/liveness.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { holderStanding, sessionState } from '../holder.ts'
 import type { SessionSummary } from '../store.ts'
-import { ListCache } from './list-cache.ts'
+import { ListCache, stampOfNames } from './list-cache.ts'
 import { filesystemId, SessionDirectory, sessionIdsIn } from './session-directory.ts'
 import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 
 /** Lists the sessions in a directory. Unchanged sessions come from the cache. */
-export async function listSessions(
+export const listSessions = (
   disk: Disk,
   sessions: string,
   cache: ListCache = new ListCache(sessions),
-): Promise<SessionSummary[]> {
-  try {
-    const ids = new Set(sessionIdsIn(disk, sessions))
-    const summaries = cache.extractUnchanged(ids).map(rejudge)
+): Promise<SessionSummary[]> => new RepeatedList(disk, sessions).listAll(cache)
+
+/**
+ * Lists the sessions in a directory again and again. While no name in the directory and in its cache changes,
+ * only the sessions that were held at the last list are read again.
+ */
+export class RepeatedList {
+  readonly #disk: Disk
+  readonly #sessions: string
+  #stamp: string | undefined
+  /** The sessions that the cache has kept: their next holder changes a name in the cache. */
+  #kept: readonly SessionSummary[] = []
+  /** The ids of all others. */
+  #others: readonly string[] = []
+
+  constructor(disk: Disk, sessions: string) {
+    this.#disk = disk
+    this.#sessions = sessions
+  }
+
+  async list(): Promise<SessionSummary[]> {
+    // The stamp first: a name that changes during the list makes the next list read all names.
+    const stamp = stampOfNames(this.#sessions)
+    if (stamp === undefined || stamp !== this.#stamp) {
+      this.#stamp = stamp
+      return await this.listAll(new ListCache(this.#sessions))
+    }
+    let isReleased = false
+    const others = await this.#read(this.#others, () => (isReleased = true))
+    return isReleased
+      ? await this.listAll(new ListCache(this.#sessions))
+      : [...this.#kept.map(rejudge), ...others]
+  }
+
+  /** Lists by the names in the directory, and saves the cache. */
+  async listAll(cache: ListCache): Promise<SessionSummary[]> {
+    try {
+      const ids = new Set(sessionIdsIn(this.#disk, this.#sessions))
+      const unchanged = cache.extractUnchanged(ids).map(rejudge)
+      const read = await this.#read(ids, (summary, holdEpoch) => cache.keep(summary, holdEpoch))
+      cache.save()
+      this.#kept = cache.kept
+      for (const { id } of this.#kept) ids.delete(id)
+      this.#others = [...ids]
+      return [...unchanged, ...read]
+    } catch (error) {
+      this.#stamp = undefined
+      throw homeError(error, dirname(this.#sessions), 'list the sessions')
+    }
+  }
+
+  async #read(ids: Iterable<string>, keep: Keep): Promise<SessionSummary[]> {
+    const summaries: SessionSummary[] = []
     for (const id of ids) {
-      const summary = await runInTurns(summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache))
+      const directory = new SessionDirectory(this.#disk, join(this.#sessions, id))
+      const summary = await runInTurns(summaryOf(directory, id, keep))
       if (summary !== undefined) summaries.push(summary)
     }
-    cache.save()
     return summaries
-  } catch (error) {
-    throw homeError(error, dirname(sessions), 'list the sessions')
   }
 }
 
@@ -44,11 +91,14 @@ function rejudge(summary: SessionSummary): SessionSummary {
 /** Errors of this process or machine, which say nothing about a session. */
 const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
+/** Called with a summary that was read when no process held the lock. `holdEpoch` is that of the last hold. */
+type Keep = (summary: SessionSummary, holdEpoch: number) => void
+
 /** Reads the summary of a session; undefined if the directory is not a session. */
 function* summaryOf(
   directory: SessionDirectory,
   id: string,
-  cache: ListCache,
+  keep: Keep,
 ): Generator<void, SessionSummary | undefined> {
   const { root } = directory.paths
   const stat = lstatSync(root, { throwIfNoEntry: false })
@@ -59,8 +109,7 @@ function* summaryOf(
     const manifest = directory.readManifest()
     if (manifest?.session_id === id) {
       const summary = yield* readSummary(directory, manifest, lock)
-      if (lock.standing !== 'held' && lock.standing !== 'silent')
-        cache.keep(summary, lock.record?.holdEpoch ?? 0)
+      if (lock.standing !== 'held' && lock.standing !== 'silent') keep(summary, lock.record?.holdEpoch ?? 0)
       return summary
     }
   } catch (error) {
