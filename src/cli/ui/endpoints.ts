@@ -28,8 +28,8 @@ type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[R
 type Following = { [Route in keyof Streams]: (call: UiCall) => Promise<AsyncIterable<Streams[Route]>> }
 
 /**
- * The endpoints of `stint ui`: each reads or does what a command reads or does. `lookAhead` reads what the
- * first page shows, while the browser starts.
+ * The endpoints of `stint ui`: each reads or does what a command reads or does. `lookAhead` reads what a new
+ * page shows, while the browser starts.
  */
 export function uiEndpoints({
   register,
@@ -92,7 +92,7 @@ export function uiEndpoints({
           type: 'text/csv; charset=utf-8',
         }
       : await audit(call)
-  return { routes, lookAhead: () => void feed.look().catch(() => {}) }
+  return { routes, lookAhead: () => feed.lookAhead() }
 }
 
 async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: Call): Promise<unknown> {

@@ -6,7 +6,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { pidExists } from '../../base/process/platform.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { type AllClaims, homeRegister, promptedSessions, type Register } from '../../lease/index.ts'
-import type { DriverStore, SessionSummary } from '../../session/index.ts'
+import { type DriverStore, repeatedSessionLister, type SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, type StatusSources, statusSources } from '../status/gather.ts'
@@ -45,6 +45,7 @@ export class NowFeed {
   readonly #clients = new Set<(view: NowView) => void>()
   readonly #claims = new Part<AllClaims>(tickMs)
   readonly #sessions = new Part<SessionSummary[]>(tickMs)
+  readonly #listSessions = repeatedSessionLister()
   readonly #server = new Part<ServerContents | undefined>(2 * tickMs, () => this.#lookSoon())
   readonly #entries = new Part<Awaited<ReturnType<StatusSources['entries']>>>(10 * tickMs)
   readonly #hooks = new Part<Awaited<ReturnType<StatusSources['hooks']>>>(60 * tickMs)
@@ -83,6 +84,16 @@ export class NowFeed {
     return this.#view as NowView
   }
 
+  /** Looks, unless a look was done a moment ago: a page is about to be opened. */
+  lookAhead(): void {
+    if (!this.#isRecent) setImmediate(() => void this.look().catch(() => {}))
+  }
+
+  /** Whether the last look is good enough for a new page, until the next one. */
+  get #isRecent(): boolean {
+    return this.#clients.size > 0 || systemClock.mono() - this.#lookedAtMs < recentMs
+  }
+
   /** The state at once, and again whenever it changes, until the signal aborts. A slow reader misses some. */
   async *follow(signal: AbortSignal): AsyncGenerator<NowView> {
     let next: NowView | undefined
@@ -93,13 +104,12 @@ export class NowFeed {
     }
     const stop = (): void => wake()
     signal.addEventListener('abort', stop)
+    const isRecent = this.#isRecent
     this.#clients.add(client)
-    // A page shows what was seen a moment ago, until the look that its coming has begun.
-    const isRecent = this.#clients.size > 1 || systemClock.mono() - this.#lookedAtMs < recentMs
     if (isRecent) next = this.#view
     else this.#shown = ''
     // The first look watches the home only if there is a client.
-    if (this.#clients.size === 1) this.#start()
+    if (this.#clients.size === 1) this.#start(isRecent)
     try {
       while (!signal.aborted) {
         if (next === undefined) await new Promise<void>((resolve) => (wake = resolve))
@@ -114,10 +124,12 @@ export class NowFeed {
     }
   }
 
-  #start(): void {
+  #start(isRecent: boolean): void {
     this.#expireAll()
     this.#tick = setInterval(() => this.#lookIfDue(), tickMs)
-    this.#lookQuietly()
+    // A look blocks the event loop: the page gets what was seen a moment ago before the look begins.
+    if (isRecent) this.#lookSoon()
+    else this.#lookQuietly()
   }
 
   #stop(): void {
@@ -177,7 +189,7 @@ export class NowFeed {
     this.#watchHome()
     const status = await gatherStatus({
       claims: async (home) => (claims = await this.#claims.get(() => statusSources.claims(home))),
-      sessions: async (home) => (sessions = await this.#sessions.get(() => statusSources.sessions(home))),
+      sessions: async (home) => (sessions = await this.#sessions.get(() => this.#listSessions(home))),
       server: async () => (server = onServer && (await this.#server.get(() => this.#readServer(onServer)))),
       entries: (at) => this.#entries.get(() => statusSources.entries(at)),
       hooks: () => this.#hooks.get(() => statusSources.hooks()),
@@ -195,7 +207,7 @@ export class NowFeed {
           (each) => observation.liveness(each) === 'alive',
         ),
       ),
-      ...all.flatMap(({ holder, state }) => (state === 'active' && holder ? holder.process : [])),
+      ...all.filter(({ state }) => state === 'active').flatMap(({ holder }) => holder?.process ?? []),
       ...prompts.map(({ agent }) => agent),
     ]
     this.#alive = new Set(processes.map(({ pid }) => pid))

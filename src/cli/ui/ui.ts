@@ -55,6 +55,7 @@ export const uiCommand = defineBareCommand({
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
       routes,
       readOnly,
+      onAddress: lookAhead,
       onToken: (token) => removeOpeners(home, token),
     })
     if (port !== undefined)
@@ -76,7 +77,6 @@ export const uiCommand = defineBareCommand({
       removeOpeners(home)
     })
     await show(context, { home, url: server.address(), noOpen, startedAt, isFirst: true, server })
-    lookAhead()
     await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()))
     server.close()
   },

@@ -18,6 +18,8 @@ export interface UiOptions {
   page: string
   routes: Routes
   readOnly: boolean
+  /** Called when there is a new address: a page is about to be opened. */
+  onAddress(): void
   /** Called when a page has used its token. */
   onToken(token: string): void
 }
@@ -71,6 +73,7 @@ export class UiServer {
 
   /** The address of the page, with a new one-time token. */
   address(): string {
+    this.#options.onAddress()
     return `http://127.0.0.1:${this.#port}/#token=${this.#access.issueToken(systemClock.mono())}`
   }
 
