@@ -84,12 +84,13 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
 /** The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. */
 export async function* streamLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   const response = await request(path, { signal })
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
   let rest = ''
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
     if (done) return
-    const lines = (rest + value).split('\n')
+    const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield JSON.parse(line) as T
   }

@@ -7,7 +7,7 @@ import { DiskPage } from './disk-page.tsx'
 import { shown } from './format.ts'
 import { listenForKeys } from './keyboard.ts'
 import { connection } from './live.ts'
-import { followNow, needsPerson, now } from './now-state.ts'
+import { needsPerson, now } from './now-state.ts'
 import { NowPage } from './now-page.tsx'
 import { ShellLine, Empty } from './parts.tsx'
 import { pages, type Route, linkTo, route } from './route.ts'
@@ -39,10 +39,7 @@ function SignedIn() {
   const help = useRef<HTMLDialogElement>(null)
   const main = useRef<HTMLElement>(null)
   const { page, id } = route.value
-  useEffect(() => {
-    listenForKeys(() => help.current?.showModal())
-    return followNow()
-  }, [])
+  useEffect(() => listenForKeys(() => help.current?.showModal()), [])
   // A new page starts at its top, and the next Tab goes into it.
   const isFirst = useSignal(true)
   useEffect(() => {

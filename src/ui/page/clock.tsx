@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { clockTime, shortAge } from './format.ts'
+import { clockTime, exactTime, shortAge } from './format.ts'
 
 /** The time now, in milliseconds since the epoch, to the second. */
 export const clock = signal(Date.now())
@@ -23,7 +23,7 @@ export function startClock(): void {
 export function Ago({ at }: { at: number | null }) {
   if (at === null) return <span class="ago dim">–</span>
   return (
-    <time class="ago" dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString('en-GB')}>
+    <time class="ago" dateTime={new Date(at).toISOString()} title={exactTime(at)}>
       {shortAge(clock.value - at)}
     </time>
   )

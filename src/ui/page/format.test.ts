@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shortAge, shortDuration, shortened, shown, shownLines } from './format.ts'
+import { exactTime, shortAge, shortDuration, shortened, shown, shownCount, shownLines } from './format.ts'
 
 test('durations have two units, ages have one', () => {
   expect([0, 999, 1000, 61_000, 3_600_000, 11_520_000, 90_000_000].map(shortDuration)).toEqual([
@@ -19,6 +19,17 @@ test('durations have two units, ages have one', () => {
     '2h',
     '2d',
   ])
+})
+
+test('counts have their thousands apart, and an exact time is that of this place', () => {
+  expect([0, 999, 1000, 10_001, 1_234_567].map(shownCount)).toEqual([
+    '0',
+    '999',
+    '1,000',
+    '10,001',
+    '1,234,567',
+  ])
+  expect(exactTime(new Date(2026, 10, 7, 9, 5, 3).getTime())).toBe('2026-11-07 09:05:03')
 })
 
 test('text of others shows what would hide or turn it around, and is cut', () => {

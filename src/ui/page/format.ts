@@ -9,8 +9,8 @@ export const shown = (text: string, maxLength = 300): string => visibleText(text
 export const shownLines = (text: string, maxLength = 20_000): string =>
   visibleLines(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)
 
-/** A count, with its thousands apart. */
-export const shownCount = (count: number): string => count.toLocaleString('en-US')
+/** A count, with its thousands apart. The first use of a locale would take longer than a page of text. */
+export const shownCount = (count: number): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
 const units = [
   { ms: 86_400_000, name: 'd' },
@@ -34,6 +34,13 @@ export function shortDuration(ms: number): string {
 export function shortAge(ms: number): string {
   const unit = units.find((each) => ms >= each.ms)
   return unit === undefined ? 'now' : `${Math.floor(ms / unit.ms)}${unit.name}`
+}
+
+/** A time with its day, as `2026-11-17 09:30:00`. */
+export function exactTime(at: number): string {
+  const time = new Date(at)
+  const [date, clock] = new Date(at - time.getTimezoneOffset() * 60_000).toISOString().split(/[T.]/)
+  return `${date} ${clock}`
 }
 
 /** A time of today as `14:03:07`, another day with its date. */

@@ -1,10 +1,14 @@
+import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { signIn } from './api.ts'
+import { secret, signIn } from './api.ts'
 import { App } from './app.tsx'
 import { startClock } from './clock.tsx'
+import { followNow } from './now-state.ts'
 import { followAddress } from './route.ts'
 
 await signIn()
+// The data is on its way while the page is drawn for the first time.
+effect(() => (secret.value === undefined ? undefined : followNow()))
 followAddress()
 startClock()
 render(<App />, document.body)

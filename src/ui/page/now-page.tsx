@@ -10,8 +10,10 @@ import { linkTo, route } from './route.ts'
 import { SessionTileView } from './session-tile.tsx'
 import { Glyph, labelOf, StateMark } from './state-mark.tsx'
 
-/** Tiles of the first paint: more than a screen has. The others follow at once. */
-const firstTiles = 40
+/** Tiles of the first paint: more than this window can show. */
+const firstTiles = Math.ceil(innerWidth / 320) * Math.ceil(innerHeight / 150)
+/** The others are drawn so long after that, in milliseconds. */
+const otherTilesMs = 100
 
 /** Incidents after this moment came while the page was open: they light up once. */
 const openedAt = Date.now()
@@ -22,8 +24,8 @@ export function NowPage() {
   const isPainted = useSignal(false)
   useEffect(() => {
     if (state === undefined) return undefined
-    const frame = requestAnimationFrame(() => setTimeout(() => (isPainted.value = true)))
-    return () => cancelAnimationFrame(frame)
+    const timer = setTimeout(() => (isPainted.value = true), otherTilesMs)
+    return () => clearTimeout(timer)
   }, [state === undefined])
   if (state === undefined) return <p class="dim">Loading…</p>
   const chosen = route.value.query.state ?? ''
