@@ -26,22 +26,54 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - before
 }
 
-/** The time from the request for the page until a frame with tiles is on the screen, in milliseconds. */
-async function paintTime(browser: TestBrowser, url: string): Promise<number> {
-  const page = await browser.open()
-  await page.addInitScript(`new MutationObserver((_changes, observer) => {
-    if (document.querySelector('.tile') === null) return
-    observer.disconnect()
-    requestAnimationFrame(() => requestAnimationFrame(() => (window.paintedAt = performance.now())))
-  }).observe(document, { childList: true, subtree: true })`)
-  await page.goto(url)
-  const time = (await page.evaluate(`new Promise((resolve) => {
-    const look = () => (window.paintedAt === undefined ? setTimeout(look, 5) : resolve(window.paintedAt))
-    look()
-  })`)) as number
-  await page.context().close()
-  return time
+/** Moments of one page, in milliseconds since it was asked for. */
+interface Moments {
+  document: number
+  script: number
+  secret: number
+  stream: number
+  tiles: number
+  painted: number
 }
+
+/** Opens the page, and waits until a frame with tiles is on the screen. */
+async function openTimed(browser: TestBrowser, url: string): Promise<Moments> {
+  const page = await browser.open()
+  await page.addInitScript(`{
+    const moments = (window.moments = {})
+    const { fetch } = window
+    window.fetch = (path, options) => {
+      if (path === '/api/now/stream') moments.stream ??= performance.now()
+      return fetch(path, options)
+    }
+    new MutationObserver((_changes, observer) => {
+      if (document.querySelector('.tile') === null) return
+      observer.disconnect()
+      moments.tiles = performance.now()
+      requestAnimationFrame(() => requestAnimationFrame(() => (moments.painted = performance.now())))
+    }).observe(document, { childList: true, subtree: true })
+  }`)
+  await page.goto(url)
+  const moments = (await page.evaluate(`new Promise((resolve) => {
+    const endOf = (name) => performance.getEntriesByType('resource').find((each) => each.name.endsWith(name))?.responseEnd
+    const look = () => {
+      if (moments.painted === undefined) return setTimeout(look, 5)
+      const [{ responseEnd }] = performance.getEntriesByType('navigation')
+      resolve({ document: responseEnd, script: endOf('/page.js'), secret: endOf('/api/token'), ...moments })
+    }
+    look()
+  })`)) as Moments
+  await page.context().close()
+  return moments
+}
+
+/** The median of each moment. */
+const shownMoments = (all: readonly Moments[]): string =>
+  (['document', 'script', 'secret', 'stream', 'tiles', 'painted'] as const)
+    .map((name) => `${name} ${median(all.map((each) => each[name])).toFixed(0)}`)
+    .join(', ')
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('with 10,000 sessions, 200 claims and 1,000,000 events the page is quick, cheap and small', async () => {
   await using world = new SessionWorld({}, existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
@@ -52,20 +84,26 @@ test('with 10,000 sessions, 200 claims and 1,000,000 events the page is quick, c
   const ui = await UiClient.start(world)
   const { pid } = ui.running
   await using browser = await TestBrowser.launch()
-  const [paints, views, statuses]: [number[], number[], number[]] = [[], [], []]
-  for (let round = 0; round < 7; round++) {
-    paints.push(await paintTime(browser, (await ui.read('/api/token', {})).url))
-    views.push(await timed(() => ui.read('/api/now')))
+  const [views, statuses]: [number[], number[]] = [[], []]
+  const [pages, laterPages]: [Moments[], Moments[]] = [[], []]
+  for (let round = 0; round < 10; round++) {
+    // Some pages are opened so long after the last look that the server has to look first.
+    const isLater = round >= 7
+    if (isLater) await pause(11_000)
+    const opened = await openTimed(browser, (await ui.read('/api/token', {})).url)
+    ;(isLater ? laterPages : pages).push(opened)
     statuses.push(await timed(() => world.stint(['status', '--json'])))
+    if (!isLater) views.push(await timed(() => ui.read('/api/now')))
   }
+  const [paint, laterPaint] = [pages, laterPages].map((all) => median(all.map(({ painted }) => painted)))
   const now = await ui.read('/api/now')
   expect([now.workspaces.length, now.totals.closed]).toEqual([200, 10_001])
 
   const lines = ui.lines('/api/now/stream')
   await lines.next()
-  await new Promise((resolve) => setTimeout(resolve, 5000))
+  await pause(5000)
   const [cpu, from] = [cpuMs(pid), performance.now()]
-  await new Promise((resolve) => setTimeout(resolve, 30_000))
+  await pause(30_000)
   const share = (cpuMs(pid) - cpu) / (performance.now() - from)
   await lines.return(undefined)
 
@@ -77,12 +115,13 @@ test('with 10,000 sessions, 200 claims and 1,000,000 events the page is quick, c
   }
   const grown = peakMiB(pid) - before
   console.log(
-    `first paint with data ${median(paints).toFixed(0)} ms, the server's answer ${median(views).toFixed(0)} ms, ` +
-      `stint status ${median(statuses).toFixed(0)} ms; ` +
+    `a page: ${shownMoments(pages)} ms; 11 s after the last look: ${shownMoments(laterPages)} ms; ` +
+      `the server's answer ${median(views).toFixed(0)} ms, stint status ${median(statuses).toFixed(0)} ms; ` +
       `${(100 * share).toFixed(2)} % of a core with one page; ${seen} events in pages took ${grown.toFixed(0)} MiB more`,
   )
   expect(seen).toBe(records)
-  expect(median(paints)).toBeLessThan(1.5 * median(statuses))
+  expect(paint).toBeLessThan(1.5 * median(statuses))
+  expect(laterPaint).toBeLessThan(1.5 * median(statuses))
   expect(share).toBeLessThan(0.01)
   expect(grown).toBeLessThan(100)
 })
