@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SessionWorld } from '../../../test/support/session-world.ts'
-import { isRunning, projectRoot } from '../../../test/support/world.ts'
+import { isRunning, projectRoot, until } from '../../../test/support/world.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { sleep } from '../../base/process/clock.ts'
@@ -23,7 +23,7 @@ import { ulid } from '../../base/text/id.ts'
 import { verifiedText, withChecksum } from '../log/line-checksum.ts'
 import type { SessionStore, SessionSummary } from '../store.ts'
 import { FilesystemDriver } from './driver.ts'
-import { ListCache, markHold } from './list-cache.ts'
+import { ListCache, markHold, stampOfNames } from './list-cache.ts'
 import { listSessions, RepeatedList } from './list-sessions.ts'
 
 let world: SessionWorld
@@ -143,8 +143,9 @@ function repeatedList(): { list: () => Promise<SessionSummary[]>; namesRead: () 
   return { list: async () => byId(await repeated.list()), namesRead: () => namesRead }
 }
 
-/** Until a directory that does not change can be told from one that has changed in the same tick. */
-const untilSettled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2100))
+/** Waits until a directory that does not change can be told from one that has changed in the same tick. */
+const untilSettled = (): Promise<void> =>
+  until('the last change of a name is old enough', () => stampOfNames(sessions) !== undefined)
 
 test('a list that is repeated reads no names while none has changed, and shows every change all the same', async () => {
   await make('a', 'b')
