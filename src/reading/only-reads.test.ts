@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { makeReadingSandbox, tryCommands } from '../../test/support/reading-sandbox.ts'
 import { projectRoot, World } from '../../test/support/world.ts'
 import { onlyReads } from './only-reads.ts'
+import { checkedNames, checkedPrograms } from './reading-programs.ts'
 
 const readingCommands = readFileSync(join(projectRoot, 'test/fixtures/reading-commands.txt'), 'utf8')
   .trim()
@@ -13,6 +14,10 @@ test('of the reading commands that agents run, at least 95 % pass', () => {
   const refused = readingCommands.filter((command) => !onlyReads(command))
   expect(readingCommands.length).toBeGreaterThanOrEqual(300)
   expect(refused.length / readingCommands.length, refused.join('\n')).toBeLessThanOrEqual(0.05)
+})
+
+test('the list of the programs with checked arguments has all their names', () => {
+  expect(checkedNames.split(' ')).toEqual(Object.keys(checkedPrograms()))
 })
 
 test('a very long command counts as a change, at once and without an error', () => {

@@ -1,6 +1,8 @@
 import {
   changingGitCommands,
+  checkedNames,
   checkedPrograms,
+  isListed,
   printingPrograms,
   type ReadingArguments,
   readingGitCommands,
@@ -18,9 +20,18 @@ const longestReading = 16_384
  * a very long command.
  */
 export function onlyReads(command: string): boolean {
+  // Many commands begin with a program that is in no table: an agent waits while the rest is read.
+  const [first] = /^[a-z][\w-]*(?=\s|$)/.exec(command) ?? []
+  if (first !== undefined && !isKnown(first)) return false
   const commands = split(command)
   return commands.length > 0 && commands.every(isReading)
 }
+
+/** Whether a program may only read. */
+const isKnown = (name: string): boolean =>
+  isListed(name, 'time command timeout xargs git stint') ||
+  isListed(name, printingPrograms) ||
+  isListed(name, checkedNames)
 
 /** The words after `git` with which a command begins, if all that follows only reads and no word expands. */
 export function leadingGit(command: string): string[] | undefined {
@@ -56,12 +67,12 @@ function isReading([program, ...words]: readonly ShellWord[]): boolean {
       return isReadingGit(words)
     case 'stint':
       return (
-        readingStintCommands.has(first.text) ||
-        readingStintCommands.has(`${first.text} ${second.text}`) ||
+        readingStintCommands().includes(first.text) ||
+        readingStintCommands().includes(`${first.text} ${second.text}`) ||
         (words.length === 1 && /^--(?:help|version)$/.test(first.text))
       )
     default:
-      return printingPrograms().has(name) || accepts(own(checkedPrograms(), name), words)
+      return isListed(name, printingPrograms) || accepts(own(checkedPrograms(), name), words)
   }
 }
 

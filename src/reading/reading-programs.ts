@@ -67,18 +67,21 @@ function isHarmlessSedScript(script: string): boolean {
 /** zsh and bash evaluate some words as arithmetic, which can run a command: `test -v 'x[$(rm file)]'`. */
 const testWord = /^(?!-v$)[\w./@:+=!~,-]*$/
 
-let printers: ReadonlySet<string> | undefined
-
 /** Programs that only print what they are given or what they find, in every version that we know. */
-export const printingPrograms = (): ReadonlySet<string> =>
-  (printers ??= new Set(
-    namesOf(
-      `: arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free
-       getconf grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd
-       readlink realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname
-       uptime wc whereis which whoami zcat`,
-    ),
-  ))
+export const printingPrograms =
+  ': arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free ' +
+  'getconf grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd ' +
+  'readlink realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname ' +
+  'uptime wc whereis which whoami zcat'
+
+/** The names in `checkedPrograms`. */
+export const checkedNames =
+  'bun cc clang gcc make node perl php ruby tsc cargo deno python python3 rustc cmake java go [ awk base64 date env ' +
+  'exit fd file find hostname printf rg sed set sort tar test tree uniq unzip xxd'
+
+/** Whether a word is one of those in a text. A set would have to be made first, and an agent waits. */
+export const isListed = (word: string, words: string): boolean =>
+  !word.includes(' ') && ` ${words} `.includes(` ${word} `)
 
 // These run other programs, unless they only print their version. `python -v` and `make version` do more.
 const version = onlyWord(/^(?:-v|--version)$/)
@@ -325,7 +328,7 @@ export const changingGitCommands = (): readonly string[] =>
   )
 
 /** The commands of stint that only show something. None of their options writes. */
-export const readingStintCommands: ReadonlySet<string> = new Set([
+export const readingStintCommands = (): readonly string[] => [
   'audit query',
   'audit show',
   'hook status',
@@ -339,4 +342,4 @@ export const readingStintCommands: ReadonlySet<string> = new Set([
   'sessions show',
   'sessions tail',
   'status',
-])
+]

@@ -187,7 +187,7 @@ const redirections = [
   ['2>&1', '>/dev/null', '2>/dev/null', '> /dev/null 2>&1', '&>/dev/null', '< a.txt', '<<< x', '<<E\nx\nE'],
 ].flat()
 const separators = [' | ', ' && ', ' || ', '; ', '\n', ' & ', ' |& ', ' ; ', '|']
-const programs = [...printingPrograms(), ...Object.keys(checkedPrograms())].filter(
+const programs = [...printingPrograms.split(' '), ...Object.keys(checkedPrograms())].filter(
   (name) => name !== 'sleep' && name !== 'exit',
 )
 const gitPrograms = [...Object.keys(readingGitCommands()), 'add', 'commit', 'checkout'].map(
