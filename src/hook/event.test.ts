@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { commandHosts, hookEvent, type Moment, registered } from '../../test/support/hook-host.ts'
 import { touchedPaths } from './call-target.ts'
 import { detectHost, readEvent, useOf } from './event.ts'
-import { hosts } from './hosts.ts'
+import { hosts, senders } from './hosts.ts'
 import type { SettingsAgentName } from './host.ts'
 
 const moments: Moment[] = ['pre', 'edit', 'post', 'failure', 'prompt', 'stop', 'start', 'end']
 const all = commandHosts.flatMap((host) => moments.map((moment) => [host, moment] as const))
 
-const guests = commandHosts.filter((host) => hosts[host].isSender !== undefined)
+const guests = commandHosts.filter((host) => host in senders)
 const owners = commandHosts.filter((host) => !hosts[host].sharesSettings)
 
 const read = (configured: SettingsAgentName, host: SettingsAgentName, moment: Moment, env = {}) => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../base/text/fields.ts'
 import type { EventJson, EventKind, Host, HostEvent, HostFields, HostName } from './host.ts'
-import { hosts } from './hosts.ts'
+import { hosts, senders } from './hosts.ts'
 
 /** An event of an agent, in the same terms for every host. */
 export interface HookEvent {
@@ -81,7 +81,8 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
  */
 export function detectHost(json: EventJson, { configured, env }: EventSource): HostName {
   if (!hosts[configured].sharesSettings) return configured
-  return Object.values(hosts).find((host) => host.isSender?.(json, env))?.name ?? configured
+  const names = Object.keys(senders) as (keyof typeof senders)[]
+  return names.find((name) => senders[name]?.(json, env)) ?? configured
 }
 
 /** Hosts that read each other's settings differ in spelling: `PreToolUse`, `preToolUse`. */

@@ -113,10 +113,8 @@ export interface Host {
   readonly posixShells: readonly string[]
   /** A process has one session at a time, and `/clear` or a resume only changes its id. */
   readonly renamesSessions: boolean
-  /** Other hosts also run the hooks in this host's settings: each event is checked for its real sender. */
+  /** Other hosts also run the hooks in this host's settings: `senders` tells who sent an event. */
   readonly sharesSettings: boolean
-  /** Recognizes its events in another host's shared settings; absent if it runs only its own hooks. */
-  isSender?(json: EventJson, env: NodeJS.ProcessEnv): boolean
   /**
    * The host blocks a tool whose hook cannot be started or exits with any code but 0, so the installed
    * command turns every code but 2 into 0. Every host must take exit code 2 for a refusal.

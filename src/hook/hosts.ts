@@ -1,25 +1,57 @@
-import type { Host, HostName } from './host.ts'
+import type { EventJson, Host, HostName } from './host.ts'
 import { claude } from './hosts/claude.ts'
-import { codex } from './hosts/codex.ts'
-import { copilot } from './hosts/copilot.ts'
-import { cursor } from './hosts/cursor.ts'
-import { gemini } from './hosts/gemini.ts'
+import { codex, isFromCodex } from './hosts/codex.ts'
+import { copilot, isFromCopilot } from './hosts/copilot.ts'
+import { cursor, isFromCursor } from './hosts/cursor.ts'
+import { gemini, isFromGemini } from './hosts/gemini.ts'
 import { git } from './hosts/git.ts'
 import { opencode } from './hosts/opencode.ts'
 import { qwen } from './hosts/qwen.ts'
-import { vscode } from './hosts/vscode.ts'
+import { isFromVscode, vscode } from './hosts/vscode.ts'
+
+const made: Partial<Record<HostName, Host>> = {}
+
+/** Makes a host when it is first asked for: a hook needs one or two, and an agent waits for the hook. */
+const once = (name: HostName, make: () => Host): Host => (made[name] ??= make())
 
 /** Every host, in the order of all lists; git, which is not an agent, comes last. */
 export const hosts: Readonly<Record<HostName, Host>> = {
-  claude,
-  codex,
-  cursor,
-  vscode,
-  copilot,
-  gemini,
-  qwen,
-  opencode,
-  git,
+  get claude() {
+    return once('claude', claude)
+  },
+  get codex() {
+    return once('codex', codex)
+  },
+  get cursor() {
+    return once('cursor', cursor)
+  },
+  get vscode() {
+    return once('vscode', vscode)
+  },
+  get copilot() {
+    return once('copilot', copilot)
+  },
+  get gemini() {
+    return once('gemini', gemini)
+  },
+  get qwen() {
+    return once('qwen', qwen)
+  },
+  get opencode() {
+    return once('opencode', opencode)
+  },
+  get git() {
+    return once('git', git)
+  },
+}
+
+/** Recognizes the events of each host that also runs the hooks in the settings of another. */
+export const senders: Partial<Record<HostName, (json: EventJson, env: NodeJS.ProcessEnv) => boolean>> = {
+  codex: isFromCodex,
+  cursor: isFromCursor,
+  vscode: isFromVscode,
+  copilot: isFromCopilot,
+  gemini: isFromGemini,
 }
 
 export const isHostName = (text: unknown): text is HostName =>

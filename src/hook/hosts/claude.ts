@@ -38,7 +38,7 @@ const isOfUser = ({ source, prompt }: EventJson): boolean =>
 const hasWorkingSubagents = ({ background_tasks: tasks }: EventJson): boolean =>
   Array.isArray(tasks) && tasks.some((task: EventJson | null) => task?.type === 'subagent')
 
-export const claude: Host = {
+export const claude = (): Host => ({
   name: 'claude',
   title: 'Claude Code',
   events: [
@@ -75,4 +75,4 @@ export const claude: Host = {
   context: claudeContext,
   // Other hosts that run the hooks in these settings understand the exit code, if not the JSON.
   refusalExitCode: 2,
-}
+})

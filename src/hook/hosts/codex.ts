@@ -1,9 +1,12 @@
-import type { Host } from '../host.ts'
+import type { EventJson, Host } from '../host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 const matcher = 'Bash|apply_patch'
 
-export const codex: Host = {
+/** Of the events that stint registers, only those of Codex have this. */
+export const isFromCodex = (json: EventJson): boolean => 'turn_id' in json
+
+export const codex = (): Host => ({
   name: 'codex',
   title: 'Codex',
   events: [
@@ -28,11 +31,9 @@ export const codex: Host = {
   posixShells: ['Bash'],
   renamesSessions: false,
   sharesSettings: false,
-  // Of the events that stint registers, only those of Codex have this.
-  isSender: (json) => 'turn_id' in json,
   blocksOnNonzeroExit: false,
   usesScript: true,
   refusal: claudeRefusal,
   context: claudeContext,
   refusalExitCode: 2,
-}
+})

@@ -1,7 +1,11 @@
-import type { Host } from '../host.ts'
+import type { EventJson, Host } from '../host.ts'
 import { claude, claudeFields, claudeRefusal } from './claude.ts'
 
-export const copilot: Host = {
+/** For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite. */
+export const isFromCopilot = (json: EventJson): boolean =>
+  ('sessionId' in json && !('session_id' in json)) || ('timestamp' in json && !('transcript_path' in json))
+
+export const copilot = (): Host => ({
   name: 'copilot',
   title: 'Copilot CLI',
   events: [
@@ -31,14 +35,11 @@ export const copilot: Host = {
   namesEvent: false,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
   sessionVariable: 'COPILOT_AGENT_SESSION_ID',
-  edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude.edits],
-  shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude.shells],
-  posixShells: ['bash', ...claude.posixShells],
+  edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude().edits],
+  shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude().shells],
+  posixShells: ['bash', ...claude().posixShells],
   renamesSessions: false,
   sharesSettings: false,
-  // For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite.
-  isSender: (json) =>
-    ('sessionId' in json && !('session_id' in json)) || ('timestamp' in json && !('transcript_path' in json)),
   blocksOnNonzeroExit: true,
   // Copilot looks at hookSpecificOutput first for a hook from Claude Code's settings.
   refusal: (reason) => ({
@@ -48,4 +49,4 @@ export const copilot: Host = {
   }),
   // Copilot before 1.0.57 takes any other exit code than 0 for a failure, and lets the call through.
   refusalExitCode: 0,
-}
+})

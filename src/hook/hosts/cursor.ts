@@ -1,10 +1,12 @@
-import type { Host } from '../host.ts'
+import type { EventJson, Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
-const edits = ['Write', 'StrReplace', 'ApplyPatch', 'Edit', 'EditNotebook', 'TabWrite', 'Delete']
-const matcher = ['Shell', ...edits].join('|')
+const matcher = 'Shell|Write|StrReplace|ApplyPatch|Edit|EditNotebook|TabWrite|Delete'
 
-export const cursor: Host = {
+export const isFromCursor = (json: EventJson): boolean =>
+  'cursor_version' in json || ('conversation_id' in json && 'generation_id' in json)
+
+export const cursor = (): Host => ({
   name: 'cursor',
   title: 'Cursor',
   events: [
@@ -29,16 +31,15 @@ export const cursor: Host = {
   directoryVariables: ['CURSOR_PROJECT_DIR', 'CLAUDE_PROJECT_DIR'],
   // An editor has many conversations.
   sharesProcess: true,
-  edits: [...edits, 'MultiEdit', 'NotebookEdit'],
+  edits: [...matcher.split('|').slice(1), 'MultiEdit', 'NotebookEdit'],
   shells: ['Shell', 'Bash'],
   posixShells: ['Shell', 'Bash'],
   renamesSessions: false,
   sharesSettings: false,
-  isSender: (json) => 'cursor_version' in json || ('conversation_id' in json && 'generation_id' in json),
   blocksOnNonzeroExit: false,
   refusal: (reason) => ({ permission: 'deny', user_message: reason, agent_message: reason }),
   refusalExitCode: 0,
   // Cursor goes by the exit code for a hook from Claude Code's settings.
   refusalExitCodeAsGuest: 2,
   allowIfFailClosed: { permission: 'allow' },
-}
+})

@@ -1,15 +1,21 @@
-import type { Host } from '../host.ts'
+import type { EventJson, Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 // Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
 const matcher = '^(run_shell_command|write_file|replace)$'
 
-/** The names of events that no other host has. */
-const ownEvents = new Set<unknown>(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
+/** No other host has an event of such a name. */
+const isOwnEvent = (name: unknown): boolean =>
+  ['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'].some((own) => own === name)
 
 const sessionVariable = 'GEMINI_SESSION_ID'
 
-export const gemini: Host = {
+/** The variable alone proves nothing: any agent started from Gemini's shell inherits it. */
+export const isFromGemini = (json: EventJson, env: NodeJS.ProcessEnv): boolean =>
+  isOwnEvent(json.hook_event_name) ||
+  ('timestamp' in json && json.session_id === env[sessionVariable] && json.session_id !== undefined)
+
+export const gemini = (): Host => ({
   name: 'gemini',
   title: 'Gemini CLI',
   events: [
@@ -29,12 +35,8 @@ export const gemini: Host = {
   posixShells: ['run_shell_command'],
   renamesSessions: true,
   sharesSettings: false,
-  // The variable alone proves nothing: any agent started from Gemini's shell inherits it.
-  isSender: (json, env) =>
-    ownEvents.has(json.hook_event_name) ||
-    ('timestamp' in json && json.session_id === env[sessionVariable] && json.session_id !== undefined),
   blocksOnNonzeroExit: true,
   refusal: (reason) => ({ decision: 'deny', reason }),
   // Gemini reads stdout first, whatever the exit code.
   refusalExitCode: 0,
-}
+})

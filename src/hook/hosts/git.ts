@@ -2,7 +2,7 @@ import type { Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 /** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` can refuse. */
-export const git: Host = {
+export const git = (): Host => ({
   name: 'git',
   title: 'git',
   events: [
@@ -27,4 +27,4 @@ export const git: Host = {
   // A person at a terminal reads stderr. No failure of the guard itself has exit code 2.
   refusalExitCode: 2,
   usesScript: true,
-}
+})

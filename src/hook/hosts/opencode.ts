@@ -2,7 +2,7 @@ import type { Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 /** OpenCode loads a plugin into its own process: there are no commands to register, and no JSON to read. */
-export const opencode: Host = {
+export const opencode = (): Host => ({
   name: 'opencode',
   title: 'OpenCode',
   events: [],
@@ -19,4 +19,4 @@ export const opencode: Host = {
   sharesSettings: false,
   blocksOnNonzeroExit: false,
   refusalExitCode: 2,
-}
+})

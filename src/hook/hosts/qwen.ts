@@ -11,7 +11,7 @@ const hasRunningTasks = ({ background_tasks: tasks }: EventJson): boolean =>
 /** Qwen Code sends this event with every request to its model; only words of the user come as such, too. */
 const isOfUser = ({ submitted_prompt: words }: EventJson): boolean => words !== undefined
 
-export const qwen: Host = {
+export const qwen = (): Host => ({
   name: 'qwen',
   title: 'Qwen Code',
   events: [
@@ -45,4 +45,4 @@ export const qwen: Host = {
   context: claudeContext,
   // Qwen Code takes the reason from stderr then.
   refusalExitCode: 2,
-}
+})
