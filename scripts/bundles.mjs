@@ -71,9 +71,26 @@ export const lazyOs = {
   },
 }
 
+/** Makes the table of errors when the first error needs it: esbuild evaluates a required module that late. */
+const lazyErrorTable = {
+  name: 'lazy-error-table',
+  setup({ onResolve, onLoad }) {
+    const path = './src/base/errors/error-table.ts'
+    onResolve({ filter: /\/error-table\.ts$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'lazy-error-table' } : { path: join(root, path) },
+    )
+    onLoad({ filter: /^/, namespace: 'lazy-error-table' }, () => ({
+      contents: ['errorEntry', 'isErrorCode']
+        .map((name) => `export const ${name} = (code) => require('${path}').${name}(code)`)
+        .join('\n'),
+    }))
+  },
+}
+
 /** Bundles each entry point as one CommonJS file. */
-export const bundle = (options) =>
+export const bundle = ({ plugins = [], ...options }) =>
   build({
+    plugins: [lazyErrorTable, ...plugins],
     absWorkingDir: root,
     outExtension: { '.js': '.cjs' },
     bundle: true,

@@ -102,6 +102,9 @@ export type ErrorCode = keyof typeof errorTable
 /** A code that a program of yours has chosen: capitals, digits and `_`. Editors still offer stint's own. */
 export type OwnErrorCode = string & Record<never, never>
 
+/** Whether this is one of the table's codes. */
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
+
 const isOwnCode = (code: unknown): boolean => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code)
 
 /** A code of the program has no advice of ours: its errors bring their own. */
@@ -109,6 +112,6 @@ const ownEntry = entry(1, '')
 
 /** The entry of a code. Plain JavaScript callers may pass anything: an invalid code is `UNEXPECTED`. */
 export function errorEntry(code: ErrorCode | OwnErrorCode): { code: string; entry: ErrorEntry } {
-  if (Object.hasOwn(errorTable, code)) return { code, entry: errorTable[code as ErrorCode] }
+  if (isErrorCode(code)) return { code, entry: errorTable[code] }
   return isOwnCode(code) ? { code, entry: ownEntry } : { code: 'UNEXPECTED', entry: errorTable.UNEXPECTED }
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorEntry, errorTable, type OwnErrorCode } from './error-table.ts'
+import { type ErrorCode, errorEntry, type OwnErrorCode } from './error-table.ts'
 
 export interface StintErrorOptions {
   cause?: unknown
@@ -90,7 +90,7 @@ export function codedError(error: unknown, doing: string, hint?: string): unknow
   return new StintError(code, `cannot ${doing}: ${errno}`, {
     cause: error,
     detail: `errno=${errno}${where}`,
-    hint: errorTable[code].retryable ? undefined : hint,
+    hint: errorEntry(code).entry.retryable ? undefined : hint,
   })
 }
 

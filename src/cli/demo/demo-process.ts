@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ErrorCode, errorTable } from '../../base/errors/error-table.ts'
+import { isErrorCode } from '../../base/errors/error-table.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { RunChild } from '../../command/context.ts'
 
@@ -63,8 +63,7 @@ export function assertShown(shown: boolean, claim: string, process?: DemoProcess
 /** The error of a failed demo. A code that a process printed, such as that of a full disk, is taken over. */
 export function demoError(claim: string, stderr: string): StintError {
   const [, message = '', code = ''] = /^stint[^:\n]*: (.*) \(([A-Z_]+)\)$/m.exec(stderr) ?? []
-  if (Object.hasOwn(errorTable, code))
-    return new StintError(code as ErrorCode, `the demo stopped: ${message}`)
+  if (isErrorCode(code)) return new StintError(code, `the demo stopped: ${message}`)
   const full = stderr.split('\n').find((line) => line.includes('No space left on device'))
   if (full !== undefined) return new StintError('DISK_FULL', `the demo stopped: ${full.trim()}`)
   return new StintError('UNEXPECTED', ['the demo failed', claim, stderr.trim()].filter(Boolean).join(': '))

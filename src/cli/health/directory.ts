@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errorTable } from '../../base/errors/error-table.ts'
+import { errorEntry } from '../../base/errors/error-table.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { listIfReadable, lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
@@ -79,7 +79,7 @@ export function judgeDirectory(role: DirectoryRole, facts: DirectoryFacts, uid: 
   const path = visibleText(facts.path)
   const above = visibleText(dirname(facts.path))
   const variable = directoryVariable[role]
-  const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
+  const unsafe = errorEntry(role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE').entry.hint
   const restrict = `chmod 700 ${shellWord(path)}`
   if (obstacle !== undefined)
     return fail(role, `${path} cannot be made: ${obstacle}`, `Set ${variable} to a directory of yours.`)
