@@ -29,6 +29,29 @@ class ActivityWorld extends LockWorld {
   }
 }
 
+test('of a refusal that is repeated, the origin is not looked up again', async () => {
+  await using world = new ActivityWorld()
+  world.lease('first')
+  const { record, observation } = world.claims.readSync()
+  const [holder] = record.claims
+  let looks = 0
+  const actor = {
+    session_id: 'second',
+    pid: null,
+    paths: ['**'],
+    purpose: null,
+    get origin() {
+      looks += 1
+      return { agent: 'Claude Code' }
+    },
+  }
+  for (let count = 0; count < 3; count++)
+    if (holder) world.claims.activity.noteBlockedSync('refusal', actor, holder, observation.now)
+  expect(looks).toBe(1)
+  const [, refusal] = await world.claims.activity.read()
+  expect(refusal).toMatchObject({ kind: 'refusal', by: 'first', origin: { agent: 'Claude Code' } })
+})
+
 test('the log has each grant, wait, refusal, release and break, and no refresh', async () => {
   await using world = new ActivityWorld()
   const { claims } = world

@@ -160,8 +160,13 @@ function parseActivity(line: string): ClaimActivity | undefined {
 /** For this long, a session that is refused by the same holder again is not noted again, in milliseconds. */
 const repeatMs = 60_000
 
+type BlockedFact = Pick<ClaimActivity, 'kind' | 'by' | 'at'>
+
 /** Whether the log has the same refusal, or the same wait, within the last minute. */
-const isRepeated = ({ kind, session_id, by, at }: ClaimActivity, recent: readonly ClaimActivity[]): boolean =>
+const isRepeated = (
+  { kind, session_id, by, at }: BlockedFact & Pick<Actor, 'session_id'>,
+  recent: readonly ClaimActivity[],
+): boolean =>
   recent.some(
     (each) =>
       each.kind === kind && each.session_id === session_id && each.by === by && at - each.at < repeatMs,
@@ -222,9 +227,9 @@ export class ActivityLog {
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
   async noteBlocked(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): Promise<void> {
-    const activity = { ...actor, kind, by: by.session_id, at: Math.round(wall) }
+    const fact = { kind, by: by.session_id, at: Math.round(wall) }
     try {
-      this.#noteUnlessRepeated(activity, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+      this.#noteUnlessRepeated(actor, fact, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
       // The caller has no lease that could wait for this, and may give up and exit.
       await this.written()
     } catch {
@@ -233,8 +238,8 @@ export class ActivityLog {
   }
 
   noteBlockedSync(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): void {
-    const activity = { ...actor, kind, by: by.session_id, at: Math.round(wall) }
-    this.#noteUnlessRepeated(activity, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
+    const fact = { kind, by: by.session_id, at: Math.round(wall) }
+    this.#noteUnlessRepeated(actor, fact, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
   }
 
   /** Notes a call that ran after another session had got the claim: its user approved it too late. */
@@ -282,10 +287,11 @@ export class ActivityLog {
     return endedSince(parseActivities(lines), claim, gained)
   }
 
-  #noteUnlessRepeated(activity: ClaimActivity, recent: readonly string[]): void {
-    // Waiters that come often look here often: parse only the lines of this session.
-    const own = parseActivities(linesOf(activity.session_id, recent))
-    if (!isRepeated(activity, own)) this.#append(activity)
+  /** Waiters look here often: parse only the lines of this session, and ask for its origin only if needed. */
+  #noteUnlessRepeated(actor: Actor, fact: BlockedFact, recent: readonly string[]): void {
+    const { session_id } = actor
+    const own = parseActivities(linesOf(session_id, recent))
+    if (!isRepeated({ session_id, ...fact }, own)) this.#append({ ...actor, ...fact })
   }
 
   #append(activity: ClaimActivity): void {

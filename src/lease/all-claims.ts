@@ -3,13 +3,11 @@ import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { withMarks } from './marks.ts'
-import type { Liveness } from '../base/process/liveness.ts'
 import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import { runAsync, runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps } from './register.ts'
-import { observe, sweptUntilKey } from './stored-claims.ts'
+import { livenessFor, lookingOnce, observe, sweptUntilKey } from './stored-claims.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
-import { livenessFor } from './stored-claims.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace or resource with at least one claim on it. */
@@ -62,18 +60,6 @@ export async function allClaims(register: Register): Promise<AllClaims> {
     })
   }
   return all
-}
-
-/** Looks at each process once: the holders of many claims are judged at one moment, and again and again. */
-function lookingOnce(liveness: Observation['liveness']): Observation['liveness'] {
-  const seen = new Map<string, Liveness>()
-  return (process) => {
-    const { pid, started, boot, host, pidns, timens } = process
-    const name = `${pid} ${started} ${boot} ${host} ${pidns} ${timens}`
-    const known = seen.get(name) ?? liveness(process)
-    seen.set(name, known)
-    return known
-  }
 }
 
 /** Whether a key of the register has claims. The directory of a register in files may contain other names. */

@@ -172,7 +172,8 @@ export class StoredClaims {
   }
 
   *#observe(): Steps<unknown, Observation> {
-    return observe(yield* this.#register.now(this.#target.key), this.#liveness, this.#target.name)
+    const now = yield* this.#register.now(this.#target.key)
+    return observe(now, lookingOnce(this.#liveness), this.#target.name)
   }
 
   *#readRecord(): Steps<unknown, KnownRecord> {
@@ -214,12 +215,13 @@ const ifJustWritten = (known: KnownRecord | undefined): KnownRecord | undefined 
 
 let writes = 0
 /** Worker threads and other copies of this library have the same pid: the nanosecond tells them apart. */
-const writerToken = process.hrtime()[1].toString(36)
+let writerToken: string | undefined
 
 /** Makes every record that is ever written unique: a register recognises an epoch by its text. */
 function nextWriteId(): { writer: string; count: number } {
   const { pid, started } = ownIdentity()
   writes += 1
+  writerToken ??= (process.hrtime.bigint() % 1_000_000_000n).toString(36)
   return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${writerToken}`, count: writes }
 }
 
@@ -228,6 +230,18 @@ export function observe(now: Now, liveness: Observation['liveness'], name: strin
   let table: ProcessTable | undefined
   const processes = (): ProcessTable => (table ??= readProcessTable())
   return { now, liveness, processes, ...(isAbsolute(name) && { workspace: name }) }
+}
+
+/** Looks at each process once: the rules ask about a holder again and again, and judge one moment. */
+export function lookingOnce(liveness: Observation['liveness']): Observation['liveness'] {
+  const seen = new Map<string, Liveness>()
+  return (process) => {
+    const { pid, started, boot, host, pidns, timens } = process
+    const name = `${pid} ${started} ${boot} ${host} ${pidns} ${timens}`
+    const known = seen.get(name) ?? liveness(process)
+    seen.set(name, known)
+    return known
+  }
 }
 
 /**

@@ -37,6 +37,10 @@ test('the table of a root has its descendants and the ancestors of this process,
   expect(pids).toEqual(expect.arrayContaining(above))
   expect(pids).not.toContain(other.pid)
   expect(table.isComplete).toBe(true)
+  const below = readProcessTable([{ pid: process.ppid }]).processes.map(({ pid }) => pid)
+  expect(below).toContain(process.pid)
+  expect(below).not.toContain(other.pid)
+  expect(readProcessTable([{ pid: process.pid }]).processes.map(({ pid }) => pid)).toContain(other.pid)
 })
 
 test('what cannot be read about a process is unknown', () => {

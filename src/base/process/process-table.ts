@@ -39,9 +39,9 @@ const ticksPerSecond = 100
 
 /**
  * Reads all processes: from /proc, or with `ps` on macOS. With `roots`, only those, their descendants and the
- * ancestors of this process, if the kernel lists the children of a process. That is far less to read, but a
- * child whose neighbour ends at that moment can be missing: it is for telling people what runs, not for
- * deciding that nothing does.
+ * ancestors of this process, but not what this process has started, if the kernel lists the children of a
+ * process. That is far less to read, but a child whose neighbour ends at that moment can be missing: it is
+ * for telling people what runs, not for deciding that nothing does.
  */
 export const readProcessTable = (roots?: readonly Pick<Identity, 'pid'>[]): ProcessTable =>
   process.platform === 'darwin'
@@ -55,13 +55,14 @@ function statsBelow(roots: readonly Pick<Identity, 'pid'>[]): ProcessStat[] | un
     if (stat !== undefined) found.set(pid, stat)
     return stat
   }
-  for (let pid: number | undefined = process.pid; pid !== undefined;) pid = find(pid)?.ppid
+  for (let pid: number | undefined = process.pid; pid;) pid = find(pid)?.ppid
   const pids = roots.map(({ pid }) => pid)
   for (const pid of pids) {
     find(pid)
     const children = readChildren(pid)
     if (children === undefined) return undefined
-    pids.push(...children.filter((child) => !pids.includes(child)))
+    // Below a root, this process works for stint, and so do its children.
+    pids.push(...children.filter((child) => child !== process.pid && !pids.includes(child)))
   }
   return [...found.values()]
 }
