@@ -5,6 +5,9 @@ import { errorCode } from '../base/errors/stint-error.ts'
 
 const stdin = 0
 
+/** As much as a pipe holds, and as the script reads. */
+const chunkBytes = 1 << 16
+
 /** Far more than any event has; longer input is refused. */
 const maxBytes = 64 << 20
 
@@ -41,6 +44,10 @@ export function readText(): string {
  * host closes it. If stdin contains anything else, returns its text.
  */
 export function readObject(before: Buffer = readChunk()): Record<string, unknown> | string {
+  // Nearly always, the first chunk is all of the object.
+  const isShort = before.length < chunkBytes && isEnd(before.at(-1))
+  const whole = isShort ? parseObject(withoutMark(before.toString())) : undefined
+  if (whole !== undefined) return whole
   const chunks: Buffer[] = []
   const nesting = new Nesting()
   let length = 0
@@ -86,7 +93,7 @@ const joined = ([first = Buffer.alloc(0), ...more]: readonly Buffer[], length: n
 
 /** Reads a chunk; empty at the end, or if stdin is closed. */
 function readChunk(): Buffer {
-  const chunk = Buffer.allocUnsafe(1 << 16)
+  const chunk = Buffer.allocUnsafeSlow(chunkBytes)
   for (;;) {
     try {
       return chunk.subarray(0, readSync(stdin, chunk))
@@ -98,7 +105,9 @@ function readChunk(): Buffer {
   }
 }
 
-const [quote, backslash, openingBrace, closingBrace] = [0x22, 0x5c, 0x7b, 0x7d]
+const [newline, quote, backslash, openingBrace, closingBrace] = [0x0a, 0x22, 0x5c, 0x7b, 0x7d]
+
+const isEnd = (byte: number | undefined): boolean => byte === closingBrace || byte === newline
 
 /** Some editors and scripts put a byte order mark first. */
 const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text)

@@ -363,7 +363,10 @@ export const listDirectory = (path: string): FileSteps<string[]> =>
 
 /** An empty target is invalid, and a leading `@` marks an attachment. */
 const fitsLink = (text: string): boolean =>
-  text !== '' && !text.startsWith('@') && Buffer.byteLength(text) <= maxLinkBytes
+  text !== '' &&
+  !text.startsWith('@') &&
+  // No character has more than three bytes for each of its units.
+  (text.length * 3 <= maxLinkBytes || Buffer.byteLength(text) <= maxLinkBytes)
 
 /** The number of an epoch's name; 0 for any other name. */
 const epochOf = (name: string): number => (/^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0)

@@ -18,7 +18,8 @@ export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
     throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`, {
       hint: 'Set STINT_HOME to an absolute path.',
     })
-  if (Buffer.byteLength(home) > maxHomeBytes) throw noDirectory(home, 'ENAMETOOLONG')
+  if (home.length * 3 > maxHomeBytes && Buffer.byteLength(home) > maxHomeBytes)
+    throw noDirectory(home, 'ENAMETOOLONG')
   try {
     // People keep their dot directories elsewhere and link to them: use the directory the link leads to.
     return realpathSync.native(home)

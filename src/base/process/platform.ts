@@ -21,7 +21,7 @@ export interface ProcessStat {
 }
 
 /** Shared by all reads: readFileSync would allocate a buffer for each of thousands of processes. */
-const sharedBuffer = Buffer.allocUnsafe(4096)
+const sharedBuffer = Buffer.allocUnsafeSlow(4096)
 
 /** Reads a process's stat; undefined if /proc does not show the process. */
 export function readProcessStat(pid: number): ProcessStat | undefined {

@@ -10,6 +10,7 @@ export const writeOut = (fd: 1 | 2, text: string): boolean => deliver(fd, text) 
 
 /** Writes like `writeOut`, and also reports `unread`: a command with endless output then stops. */
 export function deliver(fd: 1 | 2, content: string | Uint8Array): 'written' | 'full' | 'unread' {
+  if (content === '') return 'written'
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   for (let done = 0; done < bytes.length;) {
     try {
