@@ -84,9 +84,9 @@ export const isListed = (word: string, words: string): boolean =>
   !word.includes(' ') && ` ${words} `.includes(` ${word} `)
 
 // These run other programs, unless they only print their version. `python -v` and `make version` do more.
-const version = onlyWord(/^(?:-v|--version)$/)
-const capitalVersion = onlyWord(/^(?:-V|--version)$/)
-const longVersion = onlyWord(/^--version$/)
+const version = /* @__PURE__ */ onlyWord(/^(?:-v|--version)$/)
+const capitalVersion = /* @__PURE__ */ onlyWord(/^(?:-V|--version)$/)
+const longVersion = /* @__PURE__ */ onlyWord(/^--version$/)
 
 let checked: Readonly<Record<string, ReadingProgram>> | undefined
 
@@ -181,29 +181,6 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       words.filter((word) => !word.startsWith('-')).length <= 1,
   })
 
-const diffOptions = `
-  abbrev binary cached cc check color color-moved color-words combined-all-paths compact-summary
-  cumulative diff-algorithm diff-filter dirstat exit-code find-copies find-copies-harder find-renames
-  full-index function-context histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol
-  ignore-matching-lines ignore-space-at-eol ignore-space-change ignore-submodules indent-heuristic
-  inter-hunk-context line-prefix merge-base minimal name-only name-status no-color no-ext-diff no-index
-  no-patch no-prefix no-renames no-textconv numstat patch patch-with-raw patch-with-stat patience pickaxe-all
-  pickaxe-regex quiet raw relative shortstat staged stat submodule summary text unified word-diff
-  word-diff-regex ws-error-highlight`
-const logOptions = `
-  ${diffOptions} abbrev-commit after all all-match ancestry-path author author-date-order basic-regexp before
-  boundary branches children cherry cherry-mark cherry-pick committer count date date-order decorate
-  decorate-refs dense diff-merges encoding exclude expand-tabs extended-regexp first-parent
-  fixed-strings follow format full-history glob graph grep grep-reflog invert-grep left-only left-right log-size
-  mailmap max-count max-parents merge merges min-parents no-abbrev-commit no-decorate no-expand-tabs no-mailmap
-  no-merges no-notes no-walk not notes oneline parents perl-regexp pretty reflog regexp-ignore-case
-  relative-date remotes remove-empty reverse right-only root show-pulls show-signature simplify-by-decoration
-  simplify-merges since skip source sparse tags timestamp topo-order until use-mailmap walk-reflogs`
-const diffArguments = { flags: 'abcimpqrstuvwzBCDEFMPRWX0123456789', values: 'GILOSUln', long: diffOptions }
-const logArguments = { ...diffArguments, long: logOptions }
-const refFilters = `
-  color column contains format ignore-case list merged no-column no-contains no-merged points-at sort`
-
 /** With an operand, `git branch` and `git tag` create something, unless they list what matches it. */
 const onlyLists: Operands = (operands, options) =>
   operands.length === 0 || options.includes('--list') || options.includes('-l')
@@ -212,7 +189,32 @@ let gitCommands: Readonly<Record<string, ReadingArguments>> | undefined
 
 /** The subcommands of git that change no file outside `.git`, no ref and no configuration. */
 export const readingGitCommands = (): Readonly<Record<string, ReadingArguments>> =>
-  (gitCommands ??= {
+  (gitCommands ??= makeGitCommands())
+
+function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
+  const diffOptions = `
+    abbrev binary cached cc check color color-moved color-words combined-all-paths compact-summary
+    cumulative diff-algorithm diff-filter dirstat exit-code find-copies find-copies-harder find-renames
+    full-index function-context histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol
+    ignore-matching-lines ignore-space-at-eol ignore-space-change ignore-submodules indent-heuristic
+    inter-hunk-context line-prefix merge-base minimal name-only name-status no-color no-ext-diff no-index
+    no-patch no-prefix no-renames no-textconv numstat patch patch-with-raw patch-with-stat patience pickaxe-all
+    pickaxe-regex quiet raw relative shortstat staged stat submodule summary text unified word-diff
+    word-diff-regex ws-error-highlight`
+  const logOptions = `
+    ${diffOptions} abbrev-commit after all all-match ancestry-path author author-date-order basic-regexp before
+    boundary branches children cherry cherry-mark cherry-pick committer count date date-order decorate
+    decorate-refs dense diff-merges encoding exclude expand-tabs extended-regexp first-parent
+    fixed-strings follow format full-history glob graph grep grep-reflog invert-grep left-only left-right log-size
+    mailmap max-count max-parents merge merges min-parents no-abbrev-commit no-decorate no-expand-tabs no-mailmap
+    no-merges no-notes no-walk not notes oneline parents perl-regexp pretty reflog regexp-ignore-case
+    relative-date remotes remove-empty reverse right-only root show-pulls show-signature simplify-by-decoration
+    simplify-merges since skip source sparse tags timestamp topo-order until use-mailmap walk-reflogs`
+  const diffArguments = { flags: 'abcimpqrstuvwzBCDEFMPRWX0123456789', values: 'GILOSUln', long: diffOptions }
+  const logArguments = { ...diffArguments, long: logOptions }
+  const refFilters = `
+    color column contains format ignore-case list merged no-column no-contains no-merged points-at sort`
+  return {
     // Without --output, it writes to stdout.
     archive: { flags: 'lv0123456789', long: 'format list prefix verbose worktree-attributes' },
     blame: {
@@ -318,7 +320,8 @@ export const readingGitCommands = (): Readonly<Record<string, ReadingArguments>>
     version: { long: 'build-options' },
     whatchanged: logArguments,
     worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
-  })
+  }
+}
 
 /** Other commands that are part of git, so that `-h` alone shows their usage and no alias has their name. */
 export const changingGitCommands = (): readonly string[] =>
