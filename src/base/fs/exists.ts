@@ -7,11 +7,11 @@ export const ifExists = <Result>(call: () => Result): Result | undefined => unle
 
 /** `lstat` of a path; undefined if it does not exist, also because a file stands where a directory should. */
 export const lstatIfExists = (path: string): Stats | undefined =>
-  unless(['ENOENT', 'ENOTDIR'], () => lstatSync(path))
+  unless(['ENOTDIR'], () => lstatSync(path, { throwIfNoEntry: false }))
 
 /** `stat` of a path, following links; undefined if it does not exist, as in `lstatIfExists`. */
 export const statIfExists = (path: string): Stats | undefined =>
-  unless(['ENOENT', 'ENOTDIR'], () => statSync(path))
+  unless(['ENOTDIR'], () => statSync(path, { throwIfNoEntry: false }))
 
 /** The names in a directory; none if it does not exist, or if this user may not list it. */
 export const listIfReadable = (directory: string): string[] =>
