@@ -1,6 +1,7 @@
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../../src/session/driver.ts'
 import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
+import { ifExists } from '../../src/base/fs/exists.ts'
 import { drainSpool } from '../../src/session/live-session.ts'
 import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
@@ -39,8 +40,12 @@ export interface Verdict {
 export async function checkState(state: CrashState, id: string, oracle: Oracle): Promise<Verdict> {
   const { disk, locks, at } = state
   const mustExist = (oracle.created.acknowledged ?? Number.POSITIVE_INFINITY) <= at
-  if (readFile(disk, pathsOf(id).manifest) === undefined)
-    return { violations: mustExist ? ['the session is gone'] : [] }
+  if (directoryOf(disk, id).readManifest() === undefined) {
+    // A list shows a directory without a manifest as damaged, so no crash of a creation may leave one.
+    const names = ifExists(() => disk.list(pathsOf(id).root))
+    const remains = names === undefined ? [] : [`there is a session without a manifest: ${names.join()}`]
+    return { violations: mustExist ? ['the session is gone', ...remains] : remains }
+  }
   const check = new Check(state, id, oracle)
   const wasReleased = locks.look(id)?.ends !== undefined
   const visited = wasReleased && !state.quick ? allLost(disk) : undefined

@@ -34,6 +34,7 @@ function changed(change: (real: Disk, pathOf: (file: number) => string) => Parti
 }
 
 const isLog = (path: string): boolean => path.endsWith('.log')
+const isStagedSession = (path: string): boolean => path.startsWith('/sessions/.new-')
 
 export const mutations: Mutation[] = [
   {
@@ -58,14 +59,51 @@ export const mutations: Mutation[] = [
   {
     name: 'a new segment whose name is not synced',
     workload: 'segments that follow each other',
-    wrap: changed((real) => {
-      let synced = 0
-      // The first two belong to the creation of the session.
-      return {
-        syncDirectory: (path) =>
-          path.endsWith('/one') && ++synced > 2 ? undefined : real.syncDirectory(path),
-      }
-    }),
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (path.endsWith('/one') ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'a new session whose manifest is not synced before it is published',
+    workload: 'single appends',
+    wrap: changed((real, pathOf) => ({
+      sync: (file) => (isStagedSession(pathOf(file)) ? undefined : real.sync(file)),
+    })),
+  },
+  {
+    name: 'a new session whose names are not synced before it is published',
+    workload: 'single appends',
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (isStagedSession(path) ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'a new session whose own name is not synced',
+    workload: 'single appends',
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (path === '/sessions' ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'an audit log whose name is not synced before its first line',
+    workload: 'acts and notes',
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (path.endsWith('/audit') ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'an audit log whose directory has no durable name',
+    workload: 'acts and notes',
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (path.endsWith('/one') ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'a close whose revision is not synced',
+    workload: 'single appends',
+    wrap: changed((real) => ({
+      syncDirectory: (path) => (path.endsWith('/one') ? undefined : real.syncDirectory(path)),
+    })),
   },
   {
     name: 'an append that is acknowledged before it is synced',

@@ -232,6 +232,19 @@ export const workloads: Workload[] = [
     },
   },
   {
+    name: 'closed without audit lines, and audited after a resume',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.append('1')
+      await session.close()
+      const again = await simulation.resume(id)
+      await again.note('a')
+      await again.append('2')
+      await again.close()
+    },
+  },
+  {
     name: 'closed, resumed, closed',
     sizes: small,
     async run(simulation) {
