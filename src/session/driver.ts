@@ -155,8 +155,9 @@ export interface HeldSession extends SessionRecords {
   /**
    * Optional: saves the state, so that the next recovery begins here; `payloadOf` returns the JSON of a
    * slot's value. Returns the `seq` of the last record in it. Without snapshots a resume replays everything.
+   * With `isClosing` the session is about to be closed, and a power cut may lose the snapshot.
    */
-  snapshot?(state: FoldedState, payloadOf: (slot: string) => string): Promise<number>
+  snapshot?(state: FoldedState, payloadOf: (slot: string) => string, isClosing?: boolean): Promise<number>
   /** Optional: where both logs end; the close revision attests it. */
   ends?(): LogEnds
   /**

@@ -218,8 +218,12 @@ export class LiveSession implements Session {
   }
 
   async snapshot(): Promise<void> {
+    await this.#snapshot()
+  }
+
+  async #snapshot(isClosing = false): Promise<void> {
     this.#assertOpen()
-    const seq = await takeSnapshot(this.#held, this.#state, this.secrets)
+    const seq = await takeSnapshot(this.#held, this.#state, this.secrets, isClosing)
     if (seq !== undefined) this.#snapshotAt = { seq, bytes: 0 }
   }
 
@@ -273,7 +277,7 @@ export class LiveSession implements Session {
     await this.#drainSpool()
     // Commit records that no caller has awaited, too: the revision attests where the logs end.
     await held.flush?.()
-    if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
+    if (this.#sinceSnapshot.records > 0) await this.#trySnapshot(true)
     const ends = held.ends?.()
     const attested = ends === undefined ? { seq: held.lastSeq } : attestEnds(ends)
     await held.revise({ kind: 'close', ...attested, turns: this.#state.turns })
@@ -289,10 +293,10 @@ export class LiveSession implements Session {
   }
 
   /** A failure does not matter: a snapshot is a cache, and without it the next resume only takes longer. */
-  async #trySnapshot(): Promise<boolean> {
+  async #trySnapshot(isClosing = false): Promise<boolean> {
     if (this.#held.snapshot === undefined) return false
     try {
-      await this.snapshot()
+      await this.#snapshot(isClosing)
       return true
     } catch (error) {
       if (errorCode(error) === 'FENCED') throw error
@@ -409,5 +413,6 @@ export const takeSnapshot = async (
   held: HeldSession,
   state: FoldedState,
   { gate }: RegisteredSecrets,
+  isClosing = false,
 ): Promise<number | undefined> =>
-  await held.snapshot?.(state, (ext) => gate.stringify(state.slots.get(ext)?.value))
+  await held.snapshot?.(state, (ext) => gate.stringify(state.slots.get(ext)?.value), isClosing)

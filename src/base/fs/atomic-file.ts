@@ -24,6 +24,12 @@ export function* replaceFileSteps(
 
 /** Replaces a file like `replaceFile`, in steps, with content that `fill` supplies in pieces. */
 export function* replaceFileBy(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
+  yield* replaceUnsynced(path, fill, disk, beforeRename)
+  yield { call: 'syncDirectory', path: dirname(path) }
+}
+
+/** Replaces a file like `replaceFileBy`, without syncing its name: a power cut may bring the old file back. */
+export function* replaceUnsynced(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
   const staged = stagedPath(path)
   try {
     yield* fillStaged(staged, fill, disk)
@@ -33,7 +39,6 @@ export function* replaceFileBy(path: string, fill: Fill, disk: Disk, beforeRenam
     discard(disk, staged)
     throw error
   }
-  yield { call: 'syncDirectory', path: dirname(path) }
 }
 
 /** Has `make` write a temp file in the same directory, and renames it to `path`; removes it on failure. */

@@ -206,13 +206,17 @@ export class FilesystemSession implements HeldSession {
     this.#manifest = next
   }
 
-  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<number> {
+  async snapshot(
+    state: FoldedState,
+    payloadOf: (ext: string) => string,
+    isClosing?: boolean,
+  ): Promise<number> {
     this.#journal.commit()
-    return await this.#run('write a snapshot', this.#snapshot(state, payloadOf))
+    return await this.#run('write a snapshot', this.#snapshot(state, payloadOf, isClosing))
   }
 
   /** The state does not change meanwhile: only records that the queue has committed change it. */
-  *#snapshot(state: FoldedState, payloadOf: (ext: string) => string): DiskSteps<number> {
+  *#snapshot(state: FoldedState, payloadOf: (ext: string) => string, isClosing?: boolean): DiskSteps<number> {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     this.#lock.assertOwned()
@@ -222,7 +226,7 @@ export class FilesystemSession implements HeldSession {
       return payload
     }
     const spooled = [...this.#opened.spooled]
-    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled)
+    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled, isClosing)
     return this.lastSeq
   }
 

@@ -9,7 +9,7 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '../log/snapshot-codec.ts'
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { replaceUnsynced } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { BlobName } from '../log/record.ts'
@@ -28,22 +28,29 @@ export class Snapshots {
     this.#values = new Blobs(disk, paths.state, '.json')
   }
 
-  /** Writes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for broken slots. */
+  /**
+   * Writes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for broken slots. The
+   * caller of a snapshot with `isClosing` does not rely on it: its name is not synced.
+   */
   *write(
     ends: LogPositions,
     state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),
     spooled: readonly string[] = [],
+    isClosing = false,
   ): DiskSteps {
     const names = new Map<string, BlobName>()
     for (const [ext, { broken }] of state.slots)
       if (broken === undefined) names.set(ext, yield* this.#values.put(payloadOf(ext)))
     const text = encodeSnapshot({ ends, state, spooled }, at, (ext) => names.get(ext) as BlobName)
     const { snapshots, root } = this.#paths
-    if (makeIfMissing(this.#disk, snapshots)) yield { call: 'syncDirectory', path: root }
-    yield* replaceFileSteps(join(snapshots, `${ends.journal.seq}.json`), `${text}\n`, this.#disk)
-    this.#prune()
+    const isMade = makeIfMissing(this.#disk, snapshots)
+    const path = join(snapshots, `${ends.journal.seq}.json`)
+    yield* replaceUnsynced(path, (put) => put(Buffer.from(`${text}\n`)), this.#disk)
+    if (isMade && !isClosing) yield { call: 'syncDirectory', path: root }
+    if (!isClosing) yield { call: 'syncDirectory', path: snapshots }
+    if (!isMade) this.#prune()
   }
 
   /** Reads the snapshots from the newest on, without the values of their slots, and skips damaged ones. */
