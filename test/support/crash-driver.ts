@@ -94,8 +94,8 @@ export class SimulatedDriver implements StoreDriver {
     queue: DiskQueue,
   ): DiskSteps<HeldSession> {
     using staged = new StagedSession({ disk: this.#disk, sessions })
-    yield* staged.writeManifest(manifest)
     const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
+    yield* staged.writeNewSession(manifest)
     const directory = yield* staged.publish(manifest)
     return yield* openNewSession(this.#context(directory, manifest, hold, guard, queue), lock)
   }

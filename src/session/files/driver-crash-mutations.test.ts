@@ -11,7 +11,7 @@ const bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
 const few = { allSubsetsOf: 1, tearEvery: 301, combinations: 1 }
 
 test.each(mutations)('the crash search notices $name', async ({ workload: name, killed, ...wraps }) => {
-  const options = { ...wraps, bounds: killed ? few : bounds, first: true, every: 5 }
+  const options = { ...wraps, bounds: killed ? few : bounds, first: true, every: 2 }
   const { violations } = await (killed ? searchKilled : search)(workloadNamed(name), options)
   expect(violations).not.toEqual([])
 })

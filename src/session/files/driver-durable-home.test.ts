@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
@@ -20,14 +20,37 @@ afterEach(() => world[Symbol.asyncDispose]())
 const storeOn = (disk: Disk) => createStore(new FilesystemDriver({ home }, disk))
 
 test('the home and its sessions directory are synced before create resolves', async () => {
-  const synced: string[] = []
+  // The directory of the session is synced before it gets its name.
+  const synced: number[] = []
   const syncDirectory = (path: string): void => {
-    synced.push(path)
+    synced.push(statSync(path).ino)
     nodeDisk.syncDirectory(path)
   }
   await using session = await storeOn({ ...nodeDisk, syncDirectory }).create()
-  expect(synced).toEqual(expect.arrayContaining([dirname(home), home, join(home, 'sessions')]))
-  expect(synced).toContain(join(home, 'sessions', session.id))
+  const sessions = join(home, 'sessions')
+  const inodes = [dirname(home), home, sessions, join(sessions, session.id)].map((path) => statSync(path).ino)
+  expect(synced).toEqual(expect.arrayContaining(inodes))
+})
+
+test('a session with one event takes eight syncs, and a visit that adds another takes one', async () => {
+  let syncs = 0
+  const counted = <Args extends unknown[]>(sync: (...args: Args) => void): ((...args: Args) => void) => {
+    return (...args) => {
+      syncs += 1
+      sync(...args)
+    }
+  }
+  const sync = counted(nodeDisk.sync)
+  const store = storeOn({ ...nodeDisk, sync, syncDirectory: counted(nodeDisk.syncDirectory) })
+  // The first session of a store also syncs the name of the home.
+  await (await store.create()).close()
+  syncs = 0
+  const session = await store.create({ id: 'short' })
+  await session.append({ type: 'note' })
+  await session.close()
+  expect(syncs).toBe(8)
+  await store.visit('short', (visit) => visit.append({ type: 'note' }))
+  expect(syncs).toBe(9)
 })
 
 test('the home and its sessions directory are synced before an import resolves', async () => {

@@ -90,13 +90,18 @@ describe.each(commitWays)('%s', (each) => {
     await expect(storeOn({ openToRead }).resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   })
 
-  test.each(['makeDirectory', 'syncDirectory'] as const)(
-    'a session that cannot be opened because %s fails leaves no file open',
-    async (call) => {
+  test.each([
+    ['makeDirectory', 'audit'],
+    ['create', 'audit.log'],
+    ['create', 'journal.log'],
+    ['syncDirectory', 'sessions'],
+  ] as const)(
+    'a session that cannot be created because %s of %s fails leaves no file open',
+    async (call, name) => {
       const store = storeOn({
         [call](path: string) {
-          if (basename(path) === 'audit') throw fault('ENOSPC')
-          nodeDisk[call](path)
+          if (basename(path) === name) throw fault('ENOSPC')
+          return nodeDisk[call](path)
         },
       })
       const before = openFiles()
@@ -142,12 +147,26 @@ describe.each(commitWays)('%s', (each) => {
     const warnings: string[] = []
     const onWarning = (message: string): void => void warnings.push(message)
     const store = storeOn({ truncate })
-    expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toEqual({
-      seq: 2,
-    })
+    // The audit log has room in reserve, which the end of the visit cuts off.
+    const visiting = store.visit(
+      id,
+      async (visit) => {
+        await visit.audit({ action: 'look' })
+        return await visit.append({ type: 'note' })
+      },
+      { onWarning },
+    )
+    expect(await visiting).toEqual({ seq: 2 })
     expect(warnings).toMatchObject([expect.stringContaining('visited did not end cleanly')])
     // The caller gets its own error, whatever happens afterwards.
-    const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
+    const failed = store.visit(
+      id,
+      async (visit) => {
+        await visit.audit({ action: 'look' })
+        throw new Error('of the caller')
+      },
+      { onWarning },
+    )
     await expect(failed).rejects.toThrow('of the caller')
     failing = false
     await using session = await store.resume(id)

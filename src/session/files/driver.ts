@@ -47,7 +47,7 @@ import {
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import type { SessionFiles } from './session-files.ts'
-import { observeLock, type AcquiredLock, undoAcquire } from './session-lock.ts'
+import { type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import { listSpoolFiles, readSpool, writeSpoolFile } from './spool.ts'
 import { StagedSession } from './staged-session.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
@@ -100,8 +100,8 @@ export class FilesystemDriver implements StoreDriver {
   ): DiskSteps<HeldSession> {
     yield* this.#home.syncName()
     using staged = new StagedSession(this.#home)
-    yield* staged.writeManifest(manifest)
-    const { lock } = acquireSession(staged.directory, manifest.session_id, manifest, hold)
+    const lock = createLock(staged.directory.paths.root, manifest.session_id, hold)
+    yield* staged.writeNewSession(manifest)
     const directory = yield* staged.publish(manifest, lock.holdEpoch)
     const { root } = directory.paths
     try {

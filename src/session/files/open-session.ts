@@ -43,8 +43,8 @@ export function acquireSession(
 export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSteps<FilesystemSession> =>
   FilesystemSession.open(context, lock, {
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
-    journal: { from: logStart('journal'), continues: false },
-    audit: { from: logStart('audit'), continues: false },
+    journal: { from: logStart('journal'), continues: true, isNew: true },
+    audit: { from: logStart('audit'), continues: false, isNew: true },
     wasClosed: true,
     spooled: new Set(),
   })

@@ -94,6 +94,14 @@ export function acquireLock(root: string, id: string, request: SessionLockReques
   }
 }
 
+/** Creates the lock of a session that is being staged: no other process can hold it, or wait for it. */
+export function createLock(root: string, id: string, hold: SessionHold): SessionLock {
+  const record = { holder: newHolder(hold, 1), holdEpoch: 1, ends: undefined }
+  const entry = swapEntry(lockRegister(root), { epoch: 0, text: undefined }, formatLockRecord(id, record))
+  if (entry === undefined) throw new Error(`the lock of the new session ${id} exists`)
+  return new SessionLock(root, id, entry, record)
+}
+
 /** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
   readonly #register: Register

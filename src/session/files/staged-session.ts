@@ -2,8 +2,8 @@ import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
-import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
+import { type DiskSteps, writeSteps } from '../../base/fs/disk-steps.ts'
+import { closing, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
@@ -12,6 +12,7 @@ import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
 import { pidExists } from '../../base/process/platform.ts'
 import { ulid } from '../../base/text/id.ts'
+import { firstSegment } from '../log/log-files.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-errors.ts'
 import { forgetHold, markHold } from './list-cache.ts'
@@ -38,6 +39,17 @@ export class StagedSession implements Disposable {
   *writeManifest(manifest: Manifest): DiskSteps {
     const { disk, paths } = this.directory
     yield* replaceFileSteps(paths.manifest, formatManifest(manifest), disk)
+  }
+
+  /** Writes the manifest and an empty journal, so that one sync makes the names of both durable. */
+  *writeNewSession(manifest: Manifest): DiskSteps {
+    const { disk, paths } = this.directory
+    // No reader looks here before the session is published, so the manifest needs no temp file.
+    using file = closing(disk, disk.create(paths.manifest))
+    disk.close(disk.create(join(paths.root, firstSegment('journal'))))
+    yield* writeSteps(file.fd, Buffer.from(formatManifest(manifest)), 0)
+    yield { call: 'sync', file: file.fd }
+    yield { call: 'syncDirectory', path: paths.root }
   }
 
   /** Publishes the session that the manifest names. `NAME_TAKEN`. `holdEpoch` is that of its lock. */

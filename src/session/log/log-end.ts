@@ -61,6 +61,8 @@ export interface AppendPoint {
   from: Position
   /** True: append to the segment that ends at `from`. False: begin a new segment. */
   continues: boolean
+  /** The session was just created: its logs have no segments but those that were published with it. */
+  isNew?: boolean
 }
 
 /** The position before the first record. */

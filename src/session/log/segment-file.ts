@@ -33,17 +33,31 @@ export class SegmentFile {
   readonly #disk: Disk
   readonly #file: number
   readonly #sizes: SegmentSizes
+  /** Is its name known to be on disk? No record may be written before that. */
+  isNamed: boolean
   #end: number
   /** The file is filled up to here. */
   #allocated: number
+  /** May the file have bytes behind its last record? */
+  #isFilled: boolean
+  /** Was a group written since the file was opened? */
+  #hasGroup = false
 
-  constructor(disk: Disk, name: string, file: number, sizes: SegmentSizes, from = { end: 0, allocated: 0 }) {
+  constructor(
+    disk: Disk,
+    name: string,
+    file: number,
+    sizes: SegmentSizes,
+    from = { end: 0, allocated: 0, isNamed: false },
+  ) {
     this.#disk = disk
     this.name = name
     this.#file = file
     this.#sizes = sizes
+    this.isNamed = from.isNamed
     this.#end = from.end
     this.#allocated = from.allocated
+    this.#isFilled = from.allocated > from.end
   }
 
   /** The end of the last acknowledged record. */
@@ -51,20 +65,31 @@ export class SegmentFile {
     return this.#end
   }
 
-  /** Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. */
+  /**
+   * Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. The file is filled
+   * ahead from the second group on: many sessions have one group, and then their close has nothing to cut off.
+   */
   *write(bytes: Buffer): DiskSteps {
     yield* writeSteps(this.#file, bytes, this.#end)
-    yield* this.#fill(this.#end + bytes.length, bytes.length < largeGroupBytes ? this.#sizes.growBytes : 0)
+    const isFilledAhead = this.#hasGroup && bytes.length < largeGroupBytes
+    yield* this.#fill(this.#end + bytes.length, isFilledAhead ? this.#sizes.growBytes : 0)
     yield { call: 'sync', file: this.#file }
   }
 
   accept(bytes: Buffer): void {
     this.#end += bytes.length
+    this.#hasGroup = true
   }
 
   /** Allocates the spare space now: on a full disk it would be too late. */
   *keepSpare(): DiskSteps {
     yield* this.#fill(this.#end, 0)
+  }
+
+  /** Cuts off the filling, if the file has any, and closes the file. */
+  *finish(): DiskSteps {
+    if (this.#isFilled) yield* this.truncateAndClose()
+    else this.close()
   }
 
   /** Cuts the file behind its last acknowledged record, syncs and closes it. */
@@ -91,6 +116,7 @@ export class SegmentFile {
     const more = Math.min(wanted + spareBytes, filling.length)
     this.#allocated = from
     if (more === 0) return
+    this.#isFilled = true
     try {
       yield* writeSteps(this.#file, filling.subarray(0, more), from)
       this.#allocated = from + more

@@ -163,14 +163,24 @@ describe.each(commitWays)('%s', (each) => {
   test('a segment is private and filled with newlines, which a close cuts off', async () => {
     const writer = open()
     await writer.write('m', 1)
+    await writer.write('m', 2)
     const path = join(directory, 'journal.log')
     const text = readFileSync(path, 'utf8')
     expect(text.length).toBeGreaterThan(16_000)
-    expect(text.trimEnd().split('\n')).toHaveLength(1)
+    expect(text.trimEnd().split('\n')).toHaveLength(2)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     const { seq, offset } = await writer.end()
-    expect([seq, offset]).toEqual([1, statSync(path).size])
-    await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'SESSION_CLOSED' })
+    expect([seq, offset]).toEqual([2, statSync(path).size])
+    await expect(writer.write('m', 3)).rejects.toMatchObject({ code: 'SESSION_CLOSED' })
+  })
+
+  test('a segment with one group is not filled, so that its close has nothing to cut off', async () => {
+    const writer = open()
+    await writer.write('m', 1)
+    const path = join(directory, 'journal.log')
+    expect(readFileSync(path, 'utf8')).toMatch(/^\{.*\}\n$/)
+    const { offset } = await writer.end()
+    expect(offset).toBe(statSync(path).size)
   })
 
   test('a writer continues the segment that another has closed', async () => {

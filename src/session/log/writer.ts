@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
-import { ensureDirectory } from '../../base/fs/disk.ts'
+import { makeIfMissing } from '../../base/fs/disk.ts'
 import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Clock } from '../../base/process/clock.ts'
@@ -107,8 +107,8 @@ export class LogWriter {
   *open(): DiskSteps {
     const { files, start } = this.#options
     const { from, continues } = start
-    if (files.log === 'audit') yield* ensureDirectory(files.disk, files.directory)
-    const segment = continues ? this.#continue(from) : yield* this.#begin(from.seq + 1)
+    if (files.log === 'audit' && !continues) makeIfMissing(files.disk, files.directory)
+    const segment = continues ? this.#continue(from) : this.#begin(from.seq + 1)
     yield* orClose(segment, segment.keepSpare())
     this.#segment = segment
     this.#isOpen = true
@@ -271,7 +271,8 @@ export class LogWriter {
     const { bytes } = this.#lines
     policy.check(bytes)
     if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) yield* this.#closeSegment()
-    const segment = (this.#segment ??= yield* this.#begin(firstSeq))
+    const segment = (this.#segment ??= this.#begin(firstSeq))
+    yield* this.#syncName(segment)
     try {
       yield* segment.write(bytes)
       // If this process was suspended, another writer may have taken the session over. Re-check the lock
@@ -321,25 +322,36 @@ export class LogWriter {
     return codec.sumOf(lines.last)
   }
 
-  #continue({ segment: name, offset: end }: Position): SegmentFile {
-    const { files, sizes } = this.#options
-    const { disk, directory } = files
-    const file = disk.open(join(directory, name))
-    return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file) })
+  /**
+   * Makes the name of a segment durable before its first record, so that a segment with a record in it always
+   * has a durable name. A writer that never writes to the log need not wait for that.
+   */
+  *#syncName(segment: SegmentFile): DiskSteps {
+    if (segment.isNamed) return
+    const { directory, log } = this.#options.files
+    if (log === 'audit') yield { call: 'syncDirectory', path: dirname(directory) }
+    yield { call: 'syncDirectory', path: directory }
+    segment.isNamed = true
   }
 
-  *#begin(firstSeq: number): DiskSteps<SegmentFile> {
-    const segment = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
-    yield* orClose(segment, syncNames(this.#options.files.directory))
-    return segment
+  #continue({ segment: name, offset: end, seq }: Position): SegmentFile {
+    const { files, sizes, start } = this.#options
+    const { disk, directory } = files
+    const file = disk.open(join(directory, name))
+    const isNamed = seq > 0 || start.isNew === true
+    return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file), isNamed })
+  }
+
+  #begin(firstSeq: number): SegmentFile {
+    return (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
   }
 
   /** Every other segment supersedes the plain name, so it is only for a log that has no segment yet. */
   #createFirst(): SegmentFile | undefined {
-    const { files, sizes } = this.#options
+    const { files, sizes, start } = this.#options
     const { disk, directory, log } = files
     const name = firstSegment(log)
-    if (effectiveSegments(log, disk.list(directory)).length === 0) {
+    if (start.isNew || effectiveSegments(log, disk.list(directory)).length === 0) {
       try {
         return new SegmentFile(disk, name, disk.create(join(directory, name)), sizes)
       } catch (error) {
@@ -376,7 +388,7 @@ export class LogWriter {
   *#closeSegment(): DiskSteps {
     const segment = this.#segment
     this.#segment = undefined
-    if (segment !== undefined) yield* segment.truncateAndClose()
+    if (segment !== undefined) yield* segment.finish()
   }
 
   /**
@@ -409,10 +421,6 @@ function* orClose(segment: SegmentFile, act: DiskSteps): DiskSteps {
     segment.close()
     throw error
   }
-}
-
-function* syncNames(directory: string): DiskSteps {
-  yield { call: 'syncDirectory', path: directory }
 }
 
 /** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */
