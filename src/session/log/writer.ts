@@ -334,11 +334,12 @@ export class LogWriter {
     segment.isNamed = true
   }
 
-  #continue({ segment: name, offset: end, seq }: Position): SegmentFile {
+  #continue({ segment: name, offset: end }: Position): SegmentFile {
     const { files, sizes, start } = this.#options
     const { disk, directory } = files
     const file = disk.open(join(directory, name))
-    const isNamed = seq > 0 || start.isNew === true
+    // A segment without a record may be one whose maker died before it synced the name.
+    const isNamed = end > 0 || start.isNew === true
     return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file), isNamed })
   }
 
