@@ -110,11 +110,16 @@ export class Attachments {
     return rest === undefined ? '' : firstLine + rest
   }
 
-  /** Writes an attachment again if a user deleted it, perhaps with its directory, before it was linked to. */
-  *restore(key: string, { name, rest }: Attachment, names: readonly string[]): FileSteps<void> {
-    if (names.includes(name)) return
+  /**
+   * Writes an attachment again if a user deleted it, perhaps with its directory, before it was linked to.
+   * `names`: a listing of the key, if there is one.
+   */
+  *restore(key: string, { name, rest }: Attachment, names?: readonly string[]): FileSteps<void> {
+    const path = this.#files.pathOf(key, name)
+    const isThere = names?.includes(name) ?? ((yield { call: 'exists', path }) as boolean)
+    if (isThere) return
     try {
-      yield { call: 'write', path: this.#files.pathOf(key, name), text: rest }
+      yield { call: 'write', path, text: rest }
     } catch (error) {
       // Another swap of this register has restored it.
       if (errorCode(error) !== 'EEXIST') throw error

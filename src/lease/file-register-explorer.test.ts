@@ -57,6 +57,8 @@ test.each<[Mutation, string]>([
 
 test.each<[Mutation, Partial<Exploration>]>([
   ['no listing after the create', {}],
+  ['no look at the epoch before', {}],
+  ['no look below the oldest epoch', { keptEpochs: 1, compactAnytime: false, crashes: 1, remembers: true }],
   ['no listing after the read', {}],
   ['no look for a successor', { remembers: true }],
   ['compaction of the top', {}],

@@ -55,8 +55,9 @@ const removeAttachmentsEvery = 8
  * the first line changes, may keep its rest in a file beside the link: see `Attachments`.
  *
  * The highest epoch is the current one. Older ones are deleted (`compact`), so a slow writer can create a
- * number again that has come and gone. Therefore a swap has won only if a listing after the create shows its
- * epoch on top, and a read lists again after reading the link: it could otherwise return such a late epoch.
+ * number again that has come and gone. Therefore a swap has won only if after the create the epoch that it
+ * replaces is still there (see `isReplaced`), or a listing shows its own epoch on top; and a read lists again
+ * after reading the link: it could otherwise return such a late epoch.
  *
  * Keys are removed, and their epochs must not repeat. So a key that was removed starts after a number that
  * its writer takes from the clock. Two writers may take different numbers and thus create different names:
@@ -121,28 +122,57 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
     try {
       const { created, attachment } = yield* publish(key, before, text)
       if (!created) return undefined
-      const names = yield* listAfter(key, before)
-      if (names === undefined) return epoch
-      if (attachment !== undefined) yield* useAttachments().restore(key, attachment, names)
-      yield* tidyUp(key, names, epoch)
-      return highestEpoch(names) === epoch ? epoch : undefined
+      // Most swaps need no listing.
+      if ((yield* isReplaced(key, before)) && (yield* deleteOldest(key, epoch))) {
+        if (attachment !== undefined) yield* useAttachments().restore(key, attachment)
+      } else {
+        const names = yield* listAfter(key, before)
+        if (attachment !== undefined) yield* useAttachments().restore(key, attachment, names)
+        if (names !== undefined) {
+          yield* tidyUp(key, names, epoch)
+          if (highestEpoch(names) !== epoch) return undefined
+        }
+      }
+      // The next swap of this process asks for the text behind this link.
+      if (attachment !== undefined) lastAttached.set(key, { target: attachment.target, text })
+      return epoch
     } finally {
       swapsUnderWay -= 1
     }
   }
 
   /**
-   * Lists a key after its next epoch was created. If that fails, as it does without a free descriptor, the
-   * epoch before the new one can still show that the swap has won: it is deleted before the new one is, so
-   * while it is there, the new epoch had not come and gone before. Then the result is undefined.
+   * Whether an epoch that was just created has replaced `before` for certain. Epochs are deleted oldest first
+   * and no text is written twice: while the epoch before is there, the new one had not come and gone before.
    */
+  function* isReplaced(key: string, before: RegisterEntry): FileSteps<boolean> {
+    // Without a text there is no epoch before, or one that is no link, and such a name is never deleted.
+    return before.text ? (yield* readEpoch(key, before.epoch)) === before.text : false
+  }
+
+  /**
+   * Deletes the oldest epoch after a new one was created; false if a listing must show what to delete. If the
+   * epoch below the oldest is missing, so are all others below it: epochs are deleted oldest first.
+   */
+  function* deleteOldest(key: string, epoch: number): FileSteps<boolean> {
+    if (epoch % removeAttachmentsEvery === 0) return false
+    const oldest = epoch - kept
+    try {
+      if ((yield { call: 'exists', path: pathOf(key, oldest - 1) }) as boolean) return false
+      yield* unlink(key, oldest)
+    } catch {
+      // As in `tidyUp`.
+    }
+    return true
+  }
+
+  /** Lists a key after its next epoch was created; undefined if that fails, but the swap has won. */
   function* listAfter(key: string, before: RegisterEntry): FileSteps<string[] | undefined> {
     try {
       return yield* list(key)
     } catch (error) {
-      const hasWon =
-        before.text === undefined ? isStarting(before) : (yield* readEpoch(key, before.epoch)) === before.text
-      if (hasWon) return undefined
+      // Without a free descriptor, there is no listing.
+      if (isStarting(before) || (yield* isReplaced(key, before))) return undefined
       throw error
     }
   }
@@ -223,7 +253,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
     } catch {}
   }
 
-  /** Deletes all but the newest epochs, oldest first: `isCurrent` relies on the order. */
+  /** Deletes all but the newest epochs, oldest first: `isCurrent` and `isReplaced` rely on the order. */
   function* compact(key: string, names: string[], kept: number): FileSteps<void> {
     const newestToDelete = highestEpoch(names) - kept
     const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= newestToDelete)

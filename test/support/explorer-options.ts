@@ -24,6 +24,8 @@ export interface Exploration {
 /** Ways to break the protocol from outside, each of which the explorer must find. */
 export type Mutation =
   | 'no listing after the create'
+  | 'no look at the epoch before'
+  | 'no look below the oldest epoch'
   | 'no listing after the read'
   | 'no look for a successor'
   | 'compaction of the top'

@@ -139,7 +139,10 @@ function perform(step: FileStep, directory: Directory, writer: Writer, options: 
   if (isStray) return carryOut({ ...step, text: stray + step.text }, directory)
   const missing = step.call === 'list' ? missingListing(writer, options) : undefined
   if (missing !== undefined) return { ...effect, answer: { value: missing } }
-  const isBlind = step.call === 'exists' && options.mutation === 'no look for a successor'
+  if (isSwapping(writer) && step.call === 'readlink' && options.mutation === 'no look at the epoch before')
+    return { ...effect, answer: { value: writer.heldText } }
+  const blind = isSwapping(writer) ? 'no look below the oldest epoch' : 'no look for a successor'
+  const isBlind = step.call === 'exists' && options.mutation === blind
   return isBlind ? { ...effect, answer: { value: false } } : effect
 }
 
