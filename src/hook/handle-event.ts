@@ -238,7 +238,7 @@ function prepareCall(
         },
       }),
     claims: WorkspaceClaims.open(context.register, { workspace }),
-    claimant: actorOf(request),
+    claimant: claimantOf(request),
     decide: (record, observation, fence) => beginCall(record, request, observation, fence),
   }
 }
@@ -300,8 +300,16 @@ function callRequest(
   }
 }
 
-/** A call as the activity log shows it. */
-const actorOf = ({ sessionId, agent, parent, needs, purpose, descent, origin }: CallRequest) => ({
+/** The party of a call. */
+const claimantOf = ({
+  sessionId,
+  agent,
+  parent,
+  needs,
+  purpose,
+  descent,
+  origin,
+}: CallRequest): Claimant => ({
   session_id: sessionId,
   pid: agent?.pid ?? null,
   paths: needs === 'anything' ? wholeWorkspace : needs,
@@ -309,9 +317,7 @@ const actorOf = ({ sessionId, agent, parent, needs, purpose, descent, origin }: 
   purpose,
   parent,
   descent,
-  get origin() {
-    return origin?.()
-  },
+  origin,
 })
 
 /** Where the session works, and on what. */
@@ -378,7 +384,7 @@ function endToolCall(event: HookEvent, party: Party, choices: EventChoices, cont
     noteLateCall(record, request, observation),
   )
   if (by === undefined) return pass
-  claims.activity.noteLateCall(actorOf(request), by, observation.now)
+  claims.activity.noteLateCall(claimantOf(request), by, observation.now)
   return { block: false, context: lateCallText(by) }
 }
 

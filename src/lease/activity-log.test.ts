@@ -40,7 +40,7 @@ test('of a refusal that is repeated, the origin is not looked up again', async (
     pid: null,
     paths: ['**'],
     purpose: null,
-    get origin() {
+    origin: () => {
       looks += 1
       return { agent: 'Claude Code' }
     },

@@ -39,6 +39,11 @@ export interface Actor {
   origin?: ClaimOrigin
 }
 
+/** The session of a request. Its origin is looked up when it is noted. */
+export interface AskingActor extends Omit<Actor, 'origin'> {
+  origin?: () => ClaimOrigin
+}
+
 /** A line of the log. `takeover` and `break` are about the session that lost its claim. */
 export interface ClaimActivity extends Actor {
   /** Milliseconds since the epoch. */
@@ -226,10 +231,10 @@ export class ActivityLog {
   }
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
-  async noteBlocked(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): Promise<void> {
+  async noteBlocked(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): Promise<void> {
     const fact = { kind, by: by.session_id, at: Math.round(wall) }
     try {
-      this.#noteUnlessRepeated(actor, fact, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+      this.#noteUnlessRepeated(asker, fact, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
       // The caller has no lease that could wait for this, and may give up and exit.
       await this.written()
     } catch {
@@ -237,14 +242,14 @@ export class ActivityLog {
     }
   }
 
-  noteBlockedSync(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): void {
+  noteBlockedSync(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): void {
     const fact = { kind, by: by.session_id, at: Math.round(wall) }
-    this.#noteUnlessRepeated(actor, fact, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
+    this.#noteUnlessRepeated(asker, fact, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
   }
 
   /** Notes a call that ran after another session had got the claim: its user approved it too late. */
-  noteLateCall(actor: Actor, by: Claim, { wall }: Now): void {
-    this.#append({ ...actor, kind: 'late', by: by.session_id, at: Math.round(wall) })
+  noteLateCall(asker: AskingActor, by: Claim, { wall }: Now): void {
+    this.#append({ ...actorOf(asker), kind: 'late', by: by.session_id, at: Math.round(wall) })
   }
 
   /** Notes that a note was left; `by` is the session that it is for, if it names one. */
@@ -288,16 +293,18 @@ export class ActivityLog {
   }
 
   /** Waiters look here often: parse only the lines of this session, and ask for its origin only if needed. */
-  #noteUnlessRepeated(actor: Actor, fact: BlockedFact, recent: readonly string[]): void {
-    const { session_id } = actor
+  #noteUnlessRepeated(asker: AskingActor, fact: BlockedFact, recent: readonly string[]): void {
+    const { session_id } = asker
     const own = parseActivities(linesOf(session_id, recent))
-    if (!isRepeated({ session_id, ...fact }, own)) this.#append({ ...actor, ...fact })
+    if (!isRepeated({ session_id, ...fact }, own)) this.#append({ ...actorOf(asker), ...fact })
   }
 
   #append(activity: ClaimActivity): void {
     this.#logs?.append(this.#key, () => [formatActivity(activity)])
   }
 }
+
+const actorOf = (asker: AskingActor): Actor => ({ ...asker, origin: asker.origin?.() })
 
 const maxLogBytes = 128 << 10
 

@@ -74,8 +74,7 @@ export class Attachments {
 
   /** Whether an attachment makes the link fit into the inode, where the whole text does not. */
   isWorthwhile(text: string): boolean {
-    const { firstLine } = splitText(text)
-    return text.length > inodeBytes && `@${this.#ownPrefix}zz ${firstLine}`.length <= inodeBytes
+    return text.length > inodeBytes && `@${this.#ownPrefix}zz `.length + text.indexOf('\n') <= inodeBytes
   }
 
   /** Writes the rest of a text, unless the current attachment of the key holds it already. */

@@ -192,11 +192,13 @@ export const isSameProcess = (a: Identity, b: Identity): boolean =>
  * other is JSON. `id`, a writer and how many records it has written, makes every text unique.
  */
 export function formatClaimsRecord(given: ClaimsRecord, id: { writer: string; count: number }): string {
+  const count = id.count.toString(36)
+  if (given.claims.length === 0 && given.breaks.length === 0)
+    return `free ${given.generation} ${given.boot} ${id.writer} ${count}`
   const record = { ...given, claims: given.claims.map(formatPass) }
   const [claim, second] = record.claims
-  const count = id.count.toString(36)
-  if (second !== undefined || record.breaks.length > 0) return JSON.stringify({ ...record, ...id })
-  if (claim === undefined) return `free ${record.generation} ${record.boot} ${id.writer} ${count}`
+  if (claim === undefined || second !== undefined || record.breaks.length > 0)
+    return JSON.stringify({ ...record, ...id })
   const { refreshed_at, mono, acquired_at, fence, first_fence, ...constant } = claim
   const numbers = [refreshed_at, mono, refreshed_at - acquired_at, fence, fence - first_fence]
   if (!numbers.every(isCount)) return JSON.stringify({ ...record, ...id })

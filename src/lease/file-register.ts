@@ -46,6 +46,9 @@ const waitersPrefix = '.waiters-'
 /** How many epochs of a key remain when a new one is written. */
 export const keptEpochs = 4
 
+/** An epoch has at most 15 digits. */
+const highestPossibleEpoch = 999_999_999_999_999
+
 /** Unused attachments are removed at every epoch that this number divides. */
 const removeAttachmentsEvery = 8
 
@@ -72,6 +75,8 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   const lastRests = new Map<string, string>()
   /** By key, the last link with an attachment that was read, and its text. */
   const lastAttached = new Map<string, { target: string; text: string }>()
+  /** By key, the last epoch of which this register knows that all epochs are gone that it should not keep. */
+  const lastTidied = new Map<string, number>()
   let swapsUnderWay = 0
   let attachments: Attachments | undefined
   // Created on first use: most processes write a single record, which needs no attachment.
@@ -114,7 +119,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   function* swap(key: string, before: RegisterEntry, text: string): FileSteps<number | undefined> {
     const epoch = before.epoch + 1
     // No read takes a name with more digits for an epoch, so the swap would be repeated for ever.
-    if (epochOf(String(epoch)) !== epoch)
+    if (epoch > highestPossibleEpoch)
       throw new StintError('HOME_UNSAFE', `${directory}/${key}/${before.epoch} was not written by stint`, {
         hint: 'Remove it.',
       })
@@ -158,8 +163,10 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
     if (epoch % removeAttachmentsEvery === 0) return false
     const oldest = epoch - kept
     try {
-      if ((yield { call: 'exists', path: pathOf(key, oldest - 1) }) as boolean) return false
+      const isTidy = lastTidied.get(key) === epoch - 1
+      if (!isTidy && ((yield { call: 'exists', path: pathOf(key, oldest - 1) }) as boolean)) return false
       yield* unlink(key, oldest)
+      lastTidied.set(key, epoch)
     } catch {
       // As in `tidyUp`.
     }
@@ -183,9 +190,10 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
     before: RegisterEntry,
     text: string,
   ): FileSteps<{ created: boolean; attachment?: Attachment }> {
-    const [rest] = /\n.*/s.exec(text) ?? []
+    const end = text.indexOf('\n')
+    const rest = end < 0 ? undefined : text.slice(end)
     const isRepeated = rest !== undefined && lastRests.get(key) === rest
-    if (rest !== undefined) lastRests.set(key, rest)
+    if (rest !== undefined && !isRepeated) lastRests.set(key, rest)
     if (before.text === undefined && !isStarting(before)) yield { call: 'mkdir', path: directoryOf(key) }
     try {
       if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
@@ -245,6 +253,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
     try {
       yield* compact(key, names, kept)
+      lastTidied.set(key, epoch)
       if (
         epoch % removeAttachmentsEvery === 0 &&
         names.some((name) => epochOf(name) === 0 && isAttachmentName(name))

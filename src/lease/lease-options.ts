@@ -77,20 +77,20 @@ function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: numbe
   const { ttlMs, busyTtlMs = ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
   const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
   const isTtl = (ms: number): boolean => ms > 0 && ms <= maxTtlMs
-  const problems: [boolean, string][] = [
-    [!isTtl(ttlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
-    [!isTtl(busyTtlMs), `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`],
-    [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
-    [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
-    [list?.every((path) => typeof path === 'string') !== true, 'paths must be a list of paths'],
-    [(list?.length ?? 0) > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
-    [
-      typeof purpose !== 'string' || purpose.length > maxPurposeLength,
-      `purpose must be a string of at most ${maxPurposeLength} characters`,
-    ],
-  ]
-  const problem = problems.find(([isWrong]) => isWrong)
-  if (problem !== undefined) throw new StintError('ARG_ERROR', problem[1])
+  const refuse = (problem: string): never => {
+    throw new StintError('ARG_ERROR', problem)
+  }
+  if (!isTtl(ttlMs)) refuse(`ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`)
+  if (!isTtl(busyTtlMs)) refuse(`busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`)
+  if (mode !== 'exclusive' && mode !== 'shared')
+    refuse(`mode must be exclusive or shared, not ${String(mode)}`)
+  if (pid !== null && !(Number.isSafeInteger(pid) && pid > 0))
+    refuse(`pid must be that of a process, not ${pid}`)
+  if (list?.every((path) => typeof path === 'string') !== true) refuse('paths must be a list of paths')
+  if ((list?.length ?? 0) > maxPaths)
+    refuse(`at most ${maxPaths} paths can be claimed; claim their directory`)
+  if (typeof purpose !== 'string' || purpose.length > maxPurposeLength)
+    refuse(`purpose must be a string of at most ${maxPurposeLength} characters`)
 }
 
 function holderOf(pid: number): Identity {

@@ -55,6 +55,18 @@ test('a repository in a directory without git is claimed apart from it', async (
   expect([await outer.release(), await inner.release()]).toEqual([true, true])
 })
 
+test('a directory that becomes a repository, and one that stops being one, are compared as what they are', async () => {
+  const inner = join(world.workspace, 'sub')
+  mkdirSync(inner)
+  const outer = await claim('a', world.workspace)
+  await expect(claim('b', inner)).rejects.toMatchObject(held('a'))
+  mkdirSync(join(inner, '.git'))
+  await (await claim('b', inner)).release()
+  rmdirSync(join(inner, '.git'))
+  await expect(claim('b', inner)).rejects.toMatchObject(held('a'))
+  await outer.release()
+})
+
 test('a claim of a dead process on the directory above is removed, and does not come back', async () => {
   const inner = join(world.workspace, 'sub')
   mkdirSync(inner)

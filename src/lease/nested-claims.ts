@@ -26,6 +26,16 @@ export interface Nesting extends Pick<Claimant, 'descent'> {
   path: string
 }
 
+/** Directories that this process has found without git. */
+const plainDirectories = new Set<string>()
+
+/** Whether claims on this directory may conflict with those on directories above and below: see below. */
+export function mayNest(path: string): boolean {
+  // A directory that has become a repository meanwhile is noticed when there is a claim to compare with.
+  if (!plainDirectories.has(path) && !isRepository(path)) plainDirectories.add(path)
+  return plainDirectories.has(path)
+}
+
 /**
  * A directory without git is its own workspace, and so is each directory in it: their claims are in
  * different records, and conflict if they overlap. Each side writes its claim first and then looks for
@@ -107,7 +117,7 @@ function* compareNested(
     const record = text === undefined || text.startsWith('free ') ? undefined : parseClaimsRecord(text, '')
     if (record === undefined || record.claims.length === 0) continue
     const paths = pathsFrom(record.workspace, path, claim.paths)
-    if (paths === undefined || isRepository(record.workspace)) continue
+    if (paths === undefined || isRepository(path) || isRepository(record.workspace)) continue
     const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
     const answer = yield* perform(stored, (record, observation): Decision<YieldAnswer> =>
       decideYield(record, { ...claim, ancestors: [...ancestors], paths }, observation, descent),

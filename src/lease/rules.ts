@@ -366,7 +366,10 @@ const refreshedAt = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' 
 
 const replaceClaim = (record: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord => ({
   ...record,
-  claims: record.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim)),
+  claims:
+    next === undefined
+      ? record.claims.filter((claim) => claim !== old)
+      : record.claims.map((claim) => (claim === old ? next : claim)),
 })
 
 const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.join('\0') === b.join('\0')
@@ -391,6 +394,7 @@ export const overlap = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
 
 /** The paths of both lists, without those that another path covers. */
 export function unionOf(a: readonly string[], b: readonly string[]): string[] {
+  if (a.length === 1 && b.length === 0) return [...a]
   const all = [...new Set([...a, ...b])]
   return all.filter((path) => !all.some((other) => other !== path && covers(other, path))).sort()
 }

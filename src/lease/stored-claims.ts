@@ -214,15 +214,20 @@ const ifJustWritten = (known: KnownRecord | undefined): KnownRecord | undefined 
     : undefined
 
 let writes = 0
-/** Worker threads and other copies of this library have the same pid: the nanosecond tells them apart. */
-let writerToken: string | undefined
+let writer: string | undefined
 
 /** Makes every record that is ever written unique: a register recognises an epoch by its text. */
 function nextWriteId(): { writer: string; count: number } {
-  const { pid, started } = ownIdentity()
+  writer ??= nameWriter()
   writes += 1
-  writerToken ??= (process.hrtime.bigint() % 1_000_000_000n).toString(36)
-  return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${writerToken}`, count: writes }
+  return { writer, count: writes }
+}
+
+/** Worker threads and other copies of this library have the same pid: the nanosecond tells them apart. */
+function nameWriter(): string {
+  const { pid, started } = ownIdentity()
+  const nanosecond = process.hrtime.bigint() % 1_000_000_000n
+  return [pid, started ?? 0, nanosecond].map((number) => number.toString(36)).join('.')
 }
 
 /** An observation of claims on `name`. The processes of this machine are read if a decision asks for them. */

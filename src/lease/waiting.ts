@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../base/process/clock.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import type { Actor } from './activity-log.ts'
+import type { AskingActor } from './activity-log.ts'
 import type { ClaimMode } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { LinePace } from './line-pace.ts'
@@ -12,7 +12,7 @@ import type { ClaimsView } from './stored-claims.ts'
 import { formatWaiter, removeIfAbandoned, touchEveryMs } from './waiters.ts'
 
 /** A party that asks for a claim. */
-export interface Claimant extends Actor {
+export interface Claimant extends AskingActor {
   /** Absent if the party wants no claim, only that no other is in its way: it needs no place in line. */
   mode?: ClaimMode
   descent?: PartyRequest['descent']
@@ -166,8 +166,7 @@ export class Waiting {
       if (holdsHere({ session_id, ancestors }, record, observation)) return
       const since = Math.round(observation.now.wall - (now - this.#startedAtMs))
       const process = ownIdentity()
-      // The origin is read here, once: a hook looks it up when it is asked for.
-      const { origin } = this.#claimant
+      const origin = this.#claimant.origin?.()
       const text = formatWaiter({ session_id, process, paths, mode, since, ancestors, origin })
       this.#number = yield* waiters.add(this.#key, text)
       this.#touchedAtMs = now

@@ -10,7 +10,6 @@ import {
 } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import {
-  isRepository,
   type LeaseTarget,
   pathsInTarget,
   resourceTarget,
@@ -18,7 +17,7 @@ import {
   workspaceTarget,
 } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { claimNested, findNested, type Nesting, removeNested } from './nested-claims.ts'
+import { claimNested, findNested, mayNest, type Nesting, removeNested } from './nested-claims.ts'
 import type { Now, Register, Steps } from './register.ts'
 import {
   type AcquireAnswer,
@@ -143,7 +142,7 @@ export class WorkspaceClaims {
   #nesting({ descent }: Pick<Claimant, 'descent'>): Nesting | undefined {
     const { register, target } = this
     const { key, path } = target
-    return path === undefined || register.shared !== undefined || isRepository(path)
+    return path === undefined || register.shared !== undefined || !mayNest(path)
       ? undefined
       : { register, key, path, descent }
   }
@@ -406,9 +405,7 @@ const claimantOf = (request: AcquireRequest): Claimant => ({
   purpose: request.purpose ?? null,
   parent: request.parent,
   descent: request.descent,
-  get origin() {
-    return request.origin?.()
-  },
+  origin: request.origin,
 })
 
 /** Whether the session has no claim in force yet, and works for none that has: such a party never queues. */
