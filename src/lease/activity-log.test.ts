@@ -84,6 +84,27 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
   expect(statSync(join(world.home, 'activity')).mode & 0o777).toBe(0o700)
 })
 
+test('a process that is refused again and again searches the log for that once', async () => {
+  await using world = new ActivityWorld()
+  const { register, workspace } = world
+  let searches = 0
+  const logs = register.activity
+  const activity = logs && {
+    ...logs,
+    readSync: (key: string, lastBytes?: number) => {
+      searches += 1
+      return logs.readSync?.(key, lastBytes) ?? []
+    },
+  }
+  world.lease('first')
+  for (let n = 0; n < 3; n++)
+    expect(() =>
+      acquireLeaseSync({ register: { ...register, activity }, workspace, sessionId: 'second' }),
+    ).toThrow('held by first')
+  expect(searches).toBe(1)
+  expect(await world.kinds()).toEqual(['grant first', 'refusal second first'])
+})
+
 test('a claim that is taken back because of one on a directory above is a refusal, and no grant', async () => {
   await using world = new ActivityWorld()
   const { register } = world

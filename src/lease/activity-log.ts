@@ -165,17 +165,22 @@ function parseActivity(line: string): ClaimActivity | undefined {
 /** For this long, a session that is refused by the same holder again is not noted again, in milliseconds. */
 const repeatMs = 60_000
 
-type BlockedFact = Pick<ClaimActivity, 'kind' | 'by' | 'at'>
+/** A request that met the claim of another session. */
+type Encounter = Pick<ClaimActivity, 'kind' | 'session_id' | 'by' | 'at'>
 
-/** Whether the log has the same refusal, or the same wait, within the last minute. */
-const isRepeated = (
-  { kind, session_id, by, at }: BlockedFact & Pick<Actor, 'session_id'>,
+/** Finds the same refusal, or the same wait, within the last minute. */
+const findRepeated = (
+  { kind, session_id, by, at }: Encounter,
   recent: readonly ClaimActivity[],
-): boolean =>
-  recent.some(
+): ClaimActivity | undefined =>
+  recent.find(
     (each) =>
       each.kind === kind && each.session_id === session_id && each.by === by && at - each.at < repeatMs,
   )
+
+/** When encounters were noted, as far as this process knows: it need not search the log for them again. */
+const notedAt = new WeakMap<ActivityLogs, Map<string, number>>()
+const maxRemembered = 1000
 
 /**
  * The claims of other sessions on these paths that have ended since the session was last here, the newest of
@@ -232,9 +237,10 @@ export class ActivityLog {
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
   async noteBlocked(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): Promise<void> {
-    const fact = { kind, by: by.session_id, at: Math.round(wall) }
+    const encounter = encounterOf(kind, asker, by, wall)
+    if (this.#isRemembered(encounter)) return
     try {
-      this.#noteUnlessRepeated(asker, fact, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+      this.#noteUnlessRepeated(asker, encounter, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
       // The caller has no lease that could wait for this, and may give up and exit.
       await this.written()
     } catch {
@@ -243,13 +249,14 @@ export class ActivityLog {
   }
 
   noteBlockedSync(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): void {
-    const fact = { kind, by: by.session_id, at: Math.round(wall) }
-    this.#noteUnlessRepeated(asker, fact, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
+    const encounter = encounterOf(kind, asker, by, wall)
+    if (this.#isRemembered(encounter)) return
+    this.#noteUnlessRepeated(asker, encounter, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
   }
 
   /** Notes a call that ran after another session had got the claim: its user approved it too late. */
   noteLateCall(asker: AskingActor, by: Claim, { wall }: Now): void {
-    this.#append({ ...actorOf(asker), kind: 'late', by: by.session_id, at: Math.round(wall) })
+    this.#append({ ...actorOf(asker), ...encounterOf('late', asker, by, wall) })
   }
 
   /** Notes that a note was left; `by` is the session that it is for, if it names one. */
@@ -293,16 +300,44 @@ export class ActivityLog {
   }
 
   /** Waiters look here often: parse only the lines of this session, and ask for its origin only if needed. */
-  #noteUnlessRepeated(asker: AskingActor, fact: BlockedFact, recent: readonly string[]): void {
-    const { session_id } = asker
-    const own = parseActivities(linesOf(session_id, recent))
-    if (!isRepeated({ session_id, ...fact }, own)) this.#append({ ...actorOf(asker), ...fact })
+  #noteUnlessRepeated(asker: AskingActor, encounter: Encounter, recent: readonly string[]): void {
+    const repeated = findRepeated(encounter, parseActivities(linesOf(asker.session_id, recent)))
+    this.#remembered.set(this.#nameOf(encounter), repeated?.at ?? encounter.at)
+    if (repeated === undefined) this.#append({ ...actorOf(asker), ...encounter })
+  }
+
+  #isRemembered(encounter: Encounter): boolean {
+    const at = this.#remembered.get(this.#nameOf(encounter))
+    return at !== undefined && encounter.at - at < repeatMs
+  }
+
+  get #remembered(): Map<string, number> {
+    const all = (this.#logs && notedAt.get(this.#logs)) ?? new Map<string, number>()
+    if (all.size >= maxRemembered) all.clear()
+    if (this.#logs !== undefined) notedAt.set(this.#logs, all)
+    return all
+  }
+
+  #nameOf({ kind, session_id, by }: Encounter): string {
+    return [this.#key, kind, session_id, by].join(' ')
   }
 
   #append(activity: ClaimActivity): void {
     this.#logs?.append(this.#key, () => [formatActivity(activity)])
   }
 }
+
+const encounterOf = (
+  kind: ActivityKind,
+  { session_id }: AskingActor,
+  by: Claim,
+  wall: number,
+): Encounter => ({
+  kind,
+  session_id,
+  by: by.session_id,
+  at: Math.round(wall),
+})
 
 const actorOf = (asker: AskingActor): Actor => ({ ...asker, origin: asker.origin?.() })
 

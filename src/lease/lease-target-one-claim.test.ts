@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { type Finished, stintBin } from '../../test/support/world.ts'
-import { fileRegister } from './file-register.ts'
-import { acquireLease, type Lease } from './lease.ts'
+import { fileRegister, type FileStep } from './file-register.ts'
+import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { Register } from './register.ts'
 
 let world: LockWorld
@@ -53,6 +53,30 @@ test('a repository in a directory without git is claimed apart from it', async (
   const outer = await claim('a', world.workspace)
   const inner = await claim('b', repository)
   expect([await outer.release(), await inner.release()]).toEqual([true, true])
+})
+
+test('a process lists the epochs of another workspace once, and sees each claim that is made there later', async () => {
+  const inner = join(world.workspace, 'sub')
+  mkdirSync(inner)
+  const outer = await claim('a', world.workspace)
+  await outer.release()
+  const files = fileRegister(join(world.home, 'locks'))
+  let listings = 0
+  const register = {
+    ...files,
+    performSync(step: FileStep) {
+      if (step.call === 'list' && step.path.endsWith(outer.workspaceKey)) listings += 1
+      return files.performSync?.(step)
+    },
+  } as Register
+  const options = { sessionId: 'b', workspace: inner, register }
+  acquireLeaseSync(options).releaseSync()
+  expect(listings).toBeGreaterThan(0)
+  listings = 0
+  acquireLeaseSync(options).releaseSync()
+  expect(listings).toBe(0)
+  await claim('a', world.workspace)
+  expect(() => acquireLeaseSync(options)).toThrow(expect.objectContaining({ code: 'LOCK_HELD' }))
 })
 
 test('a directory that becomes a repository, and one that stops being one, are compared as what they are', async () => {

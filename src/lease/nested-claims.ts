@@ -4,7 +4,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
 import { isDeserted } from './claim-work.ts'
 import { isRepository, isWorkspaceKey } from './lease-target.ts'
-import type { Register, Steps } from './register.ts'
+import type { Register, RegisterEntry, Steps } from './register.ts'
 import {
   type AcquireAnswer,
   covers,
@@ -25,6 +25,9 @@ export interface Nesting extends Pick<Claimant, 'descent'> {
   key: string
   path: string
 }
+
+/** What this process last read of other workspaces, by register and key: most of them change rarely. */
+const lastRead = new WeakMap<Register, Map<string, RegisterEntry>>()
 
 /** Directories that this process has found without git. */
 const plainDirectories = new Set<string>()
@@ -111,8 +114,12 @@ function* compareNested(
   perform: (stored: StoredClaims, decide: Decide<YieldAnswer>) => Steps<unknown, YieldAnswer>,
 ): Steps<unknown, YieldAnswer> {
   const ancestors = new Set(claim.ancestors)
+  const known = lastRead.get(register) ?? new Map<string, RegisterEntry>()
+  lastRead.set(register, known)
   for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
-    const { text } = yield* register.read(other)
+    const entry = yield* register.read(other, known.get(other))
+    known.set(other, entry)
+    const { text } = entry
     // Most workspaces are free: do not parse their records.
     const record = text === undefined || text.startsWith('free ') ? undefined : parseClaimsRecord(text, '')
     if (record === undefined || record.claims.length === 0) continue

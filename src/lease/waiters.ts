@@ -42,8 +42,11 @@ const maxTextBytes = 2000
 /** Formats a waiter for a register. Of one that is too long, less is told: it then waits for everything. */
 export function formatWaiter(waiter: Waiter): string {
   const { origin: _, ...rest } = waiter
-  const texts = [waiter, rest, { ...rest, paths: wholeWorkspace }].map((each) => JSON.stringify(each))
-  return texts.find((text) => Buffer.byteLength(text) <= maxTextBytes) ?? texts.at(-1) ?? ''
+  for (const each of [waiter, rest]) {
+    const text = JSON.stringify(each)
+    if (Buffer.byteLength(text) <= maxTextBytes) return text
+  }
+  return JSON.stringify({ ...rest, paths: wholeWorkspace })
 }
 
 /** Parses a waiter; undefined if its text is invalid. */
