@@ -7,6 +7,7 @@ const ways: [string, Pick<Exploration, 'keptEpochs' | 'compactAnytime' | 'rememb
   ['the driver compacts at every swap', { keptEpochs: 1 }],
   ['old epochs vanish at any moment', anytime],
   ['the writers remember, and the driver compacts at every swap', { keptEpochs: 1, remembers: true }],
+  ['the writers remember, and the driver keeps two epochs', { keptEpochs: 2, remembers: true }],
   ['the writers remember, and old epochs vanish at any moment', { ...anytime, remembers: true }],
 ]
 

@@ -1,6 +1,6 @@
 import { fileRegister } from '../../src/lease/file-register.ts'
 import type { FileStep } from '../../src/lease/file-register.ts'
-import type { RegisterEntry, Steps } from '../../src/lease/register.ts'
+import type { Register, RegisterEntry, Steps } from '../../src/lease/register.ts'
 import {
   type Answer,
   carryOut,
@@ -39,12 +39,9 @@ export interface Writer {
   overwrote: number
   /** The result of its last operation, if it remembers that. */
   known: RegisterEntry | undefined
-  /** The swap that it won last, if it remembers and has read no other epoch since: its register does, too. */
-  lastSwap: Swap | undefined
+  /** The epoch that it won last, if it remembers and has read no other since; else 0. */
+  won: number
 }
-
-/** A swap: what it replaced, and the answers to its steps. */
-type Swap = Pick<Writer, 'held' | 'heldText' | 'answers'> & { text: string }
 
 type Answered = Answer & { to: FileStep['call'] }
 
@@ -61,7 +58,7 @@ export const idle: Writer = {
   onTop: false,
   overwrote: 0,
   known: undefined,
-  lastSwap: undefined,
+  won: 0,
 }
 
 export const isSwapping = ({ done }: Writer): boolean => done % 2 === 1
@@ -112,16 +109,15 @@ export function advance(before: Writer, directory: Directory, options: Explorati
     held: read?.text === undefined && !isSweeper ? startOf(before, after, options) : (read?.epoch ?? 0),
     heldText: read?.text,
     known: options.remembers ? (held ?? before.known) : undefined,
-    lastSwap: options.remembers ? lastSwapOf(now, held, text) : undefined,
+    won: options.remembers ? wonAfter(now, held) : 0,
   }
   return { ...made, writer, violation: broken ?? judge(now, held, after) }
 }
 
-/** The last swap of a writer whose operation has ended with `result`. */
-function lastSwapOf(writer: Writer, result: RegisterEntry | undefined, text: string): Swap | undefined {
-  const { held, heldText, answers, lastSwap } = writer
-  if (isSwapping(writer)) return result && { held, heldText, answers, text }
-  return lastSwap !== undefined && lastSwap.held + 1 === result?.epoch ? lastSwap : undefined
+/** The epoch that a writer won last, after an operation with this result. */
+function wonAfter(writer: Writer, result: RegisterEntry | undefined): number {
+  const { epoch = 0 } = result ?? {}
+  return isSwapping(writer) || epoch === writer.won ? epoch : 0
 }
 
 /** Where a writer starts a key: at 0 if nothing is swept, else above all that was, at its own number. */
@@ -137,16 +133,17 @@ function overwritten({ held, heldText }: Writer, { files }: Directory): number {
 function operation(writer: Writer, text: string, { keptEpochs }: Exploration): Steps<FileStep, unknown> {
   const register = fileRegister('/locks', keptEpochs)
   const before = { epoch: writer.held, text: writer.heldText }
-  const { lastSwap } = writer
-  if (isSwapping(writer) && lastSwap !== undefined) {
-    const { held: epoch, heldText, answers } = lastSwap
-    const steps = register.swap('key', { epoch, text: heldText }, lastSwap.text)
-    steps.next()
-    for (const answer of answers) resume(steps, answer)
-  }
+  if (isSwapping(writer) && writer.won > 0) letWin(register, writer.won)
   if (isSwapping(writer) && writer.isSweeper && register.remove !== undefined)
     return register.remove('key', before)
   return isSwapping(writer) ? register.swap('key', before, text) : register.read('key', writer.known)
+}
+
+/** Lets a register win an epoch, after which it remembers that nothing is left to compact. */
+function letWin(register: Register<FileStep>, epoch: number): void {
+  const steps = register.swap('key', { epoch: epoch - 1, text: 'before' }, 'after')
+  const answers = { readlink: 'before', exists: false, list: [String(epoch)] } as Record<string, unknown>
+  for (let at = steps.next(); !at.done; at = steps.next(answers[at.value.call]));
 }
 
 const wonWith = (epoch: unknown, text: string): RegisterEntry | undefined =>
@@ -231,8 +228,7 @@ function judge(writer: Writer, held: RegisterEntry | undefined, { swept }: Direc
  * The state of a writer as a string. Reduced, it leaves out what does not affect the driver's further steps:
  * - answers from before it started over, and the entry it knew: it is where a read without one begins;
  * - all but the highest epoch of a listing in a read;
- * - the epochs of a listing in a swap that were compacted since, and the answers to those calls;
- * - the answers to the swap that it won last: after each, its register knows that nothing is left to compact.
+ * - the epochs of a listing in a swap that were compacted since, and the answers to those calls.
  * An unreduced exploration proves it: its states fall into exactly as many classes as the reduced one has
  * states.
  */
@@ -248,5 +244,5 @@ export function keyOf(writer: Writer, reduced: boolean): string {
     const names = answer.value as string[]
     return [isSwapping(writer) ? names.slice(compacted) : topOf(names)]
   })
-  return JSON.stringify([who, done, held, relevant, topAtStart, onTop, known, writer.lastSwap?.held])
+  return JSON.stringify([who, done, held, relevant, topAtStart, onTop, known, writer.won])
 }
