@@ -256,7 +256,7 @@ export class ActivityLog {
 
   /** Notes a call that ran after another session had got the claim: its user approved it too late. */
   noteLateCall(asker: AskingActor, by: Claim, { wall }: Now): void {
-    this.#append({ ...actorOf(asker), ...encounterOf('late', asker, by, wall) })
+    this.#append({ ...withOrigin(asker), ...encounterOf('late', asker, by, wall) })
   }
 
   /** Notes that a note was left; `by` is the session that it is for, if it names one. */
@@ -303,7 +303,7 @@ export class ActivityLog {
   #noteUnlessRepeated(asker: AskingActor, encounter: Encounter, recent: readonly string[]): void {
     const repeated = findRepeated(encounter, parseActivities(linesOf(asker.session_id, recent)))
     this.#remembered.set(this.#nameOf(encounter), repeated?.at ?? encounter.at)
-    if (repeated === undefined) this.#append({ ...actorOf(asker), ...encounter })
+    if (repeated === undefined) this.#append({ ...withOrigin(asker), ...encounter })
   }
 
   #isRemembered(encounter: Encounter): boolean {
@@ -339,7 +339,7 @@ const encounterOf = (
   at: Math.round(wall),
 })
 
-const actorOf = (asker: AskingActor): Actor => ({ ...asker, origin: asker.origin?.() })
+const withOrigin = (asker: AskingActor): Actor => ({ ...asker, origin: asker.origin?.() })
 
 const maxLogBytes = 128 << 10
 
