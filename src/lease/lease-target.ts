@@ -167,6 +167,16 @@ function realDirectory(directory: string): string {
 /** Whether a directory is the top level of a git repository or worktree. */
 export const isRepository = (path: string): boolean => existsSync(`${path}/.git`)
 
+/** Directories that this process has found without git. */
+const plainDirectories = new Set<string>()
+
+/** Whether claims on this directory may conflict with those on directories above and below it. */
+export function mayNest(path: string): boolean {
+  // A directory that has become a repository meanwhile is noticed when there is a claim to compare with.
+  if (!plainDirectories.has(path) && !isRepository(path)) plainDirectories.add(path)
+  return plainDirectories.has(path)
+}
+
 /** Looks for `.git` in the directory and those above it, without running git. */
 function gitTopLevel(start: string): string {
   let submodule: string | undefined

@@ -29,16 +29,6 @@ export interface Nesting extends Pick<Claimant, 'descent'> {
 /** What this process last read of other workspaces, by register and key: most of them change rarely. */
 const lastRead = new WeakMap<Register, Map<string, RegisterEntry>>()
 
-/** Directories that this process has found without git. */
-const plainDirectories = new Set<string>()
-
-/** Whether claims on this directory may conflict with those on directories above and below: see below. */
-export function mayNest(path: string): boolean {
-  // A directory that has become a repository meanwhile is noticed when there is a claim to compare with.
-  if (!plainDirectories.has(path) && !isRepository(path)) plainDirectories.add(path)
-  return plainDirectories.has(path)
-}
-
 /**
  * A directory without git is its own workspace, and so is each directory in it: their claims are in
  * different records, and conflict if they overlap. Each side writes its claim first and then looks for

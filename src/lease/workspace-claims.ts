@@ -11,13 +11,14 @@ import {
 import type { Observation } from './claim-status.ts'
 import {
   type LeaseTarget,
+  mayNest,
   pathsInTarget,
   resourceTarget,
   type Workspace,
   workspaceTarget,
 } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { claimNested, findNested, mayNest, type Nesting, removeNested } from './nested-claims.ts'
+import { claimNested, findNested, type Nesting, removeNested } from './nested-claims.ts'
 import type { Now, Register, Steps } from './register.ts'
 import {
   type AcquireAnswer,

@@ -28,7 +28,7 @@ export function* replaceFileBy(path: string, fill: Fill, disk: Disk, beforeRenam
   yield { call: 'syncDirectory', path: dirname(path) }
 }
 
-/** Replaces a file like `replaceFileBy`, without syncing its name: a power cut may bring the old file back. */
+/** Replaces a file like `replaceFileBy`, without syncing its name: a power cut may undo that. */
 export function* replaceUnsynced(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
   const staged = stagedPath(path)
   try {

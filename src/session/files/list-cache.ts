@@ -90,9 +90,9 @@ function unlinkQuietly(path: string): void {
 const coarsestTickMs = 2000
 
 /**
- * A string that changes with every name in a directory of sessions and in its cache; undefined if that cannot
- * be told, because of a change just now, or because the summaries are missing: a process that cannot set a mark
- * removes them.
+ * A string that changes with every name in a directory of sessions and in its cache. Undefined if that cannot
+ * be told: because of a change just now, or because the summaries are missing, which a process removes that
+ * cannot set a mark.
  */
 export function stampOfNames(sessions: string): string | undefined {
   const cache = cacheIn(sessions)

@@ -91,7 +91,7 @@ function rejudge(summary: SessionSummary): SessionSummary {
 /** Errors of this process or machine, which say nothing about a session. */
 const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
-/** Called with a summary that was read when no process held the lock. `holdEpoch` is that of the last hold. */
+/** Gets a summary that was read when no process held the lock. `holdEpoch` is that of the last hold. */
 type Keep = (summary: SessionSummary, holdEpoch: number) => void
 
 /** Reads the summary of a session; undefined if the directory is not a session. */

@@ -67,7 +67,7 @@ export class SegmentFile {
 
   /**
    * Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. The file is filled
-   * ahead from the second group on: many sessions have one group, and then their close has nothing to cut off.
+   * ahead from the second group on: many sessions have one group, and their close has nothing to cut off.
    */
   *write(bytes: Buffer): DiskSteps {
     yield* writeSteps(this.#file, bytes, this.#end)
