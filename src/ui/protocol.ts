@@ -42,7 +42,7 @@ export interface Answers {
   /** The first screen: the data of `stint status`, a tile for each session, and recent refusals. */
   'GET /api/now': NowView
   /** Workspaces and resources that have claims, waiters, notes or a history. */
-  'GET /api/workspaces': { workspaces: WorkspaceRow[] }
+  'GET /api/workspaces': WorkspaceList
   /** `?key=KEY[&from=AT][&to=AT]`: as `stint lock status`, `lock history` and `note list` show it. */
   'GET /api/workspace': WorkspaceView
   /** `?[state=S][&tool=T][&workspace=DIR][&text=T][&from=N][&limit=N]`: as `stint sessions list`. */
@@ -252,6 +252,12 @@ export interface NowRun {
 export interface Incident extends ClaimActivity {
   key: string
   name: string
+}
+
+export interface WorkspaceList {
+  workspaces: WorkspaceRow[]
+  /** Why the workspaces on a PostgreSQL server are missing; null if they are not. */
+  problem: string | null
 }
 
 export interface WorkspaceRow extends Omit<NowWorkspace, 'claims' | 'waiters'> {

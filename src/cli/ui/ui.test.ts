@@ -157,12 +157,16 @@ test('a lost connection to PostgreSQL is shown, the files stay visible, and it c
     ['in-files'],
     expect.objectContaining({ level: 'fail' }),
   ])
+  const { workspaces, problem } = await ui.read('/api/workspaces')
+  expect(workspaces).toMatchObject([{ store: 'files', claims: 1 }])
+  expect(problem).toEqual(expect.any(String))
   const asked = await ui.bySocket('/api/sessions')
   expect([asked.status, asked.json.error.code]).toEqual([503, expect.stringMatching(/^POSTGRES_/)])
   expect(asked.text).not.toContain('password')
   proxy.redirect(server.directory)
   const back = await ui.firstLine('/api/now/stream', (now) => storeFinding(now) === undefined)
   expect(sessionsOf(back)).toEqual(['in-files', 'on-server'])
+  expect(await ui.read('/api/workspaces')).toMatchObject({ workspaces: [{}, {}], problem: null })
 })
 
 test('a port that is taken or impossible is an error, and leaves nothing', async () => {

@@ -1,8 +1,15 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
-import { allClaims, computeWorkspaceHash, listNotes, type Note, targetKind } from '../../lease/index.ts'
-import type { WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
+import {
+  allClaims,
+  computeWorkspaceHash,
+  listNotes,
+  type Note,
+  type Register,
+  targetKind,
+} from '../../lease/index.ts'
+import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import { describeNote } from '../note/list.ts'
 import { lanesOf } from './lanes.ts'
@@ -14,18 +21,29 @@ const usualStretchMs = 24 * 3_600_000
 
 const notesOf = (): Note[] => ifPossible(() => listNotes(stintHome())) ?? []
 
-/** Lists the workspaces and resources with claims, waiters, notes or a history: first those in use. */
-export async function listWorkspaces(parts: UiParts): Promise<{ workspaces: WorkspaceRow[] }> {
+/**
+ * Lists the workspaces and resources with claims, waiters, notes or a history: first those in use. While a
+ * PostgreSQL server cannot be reached, those in files are listed, and why the others are missing.
+ */
+export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   const { registers, feed, store } = parts
   const { activity } = feed
   activity.invalidate()
   const notes = notesOf().filter(({ shownAt }) => shownAt === undefined)
   for (const { key, name } of notes) activity.learn(key, name)
-  for (const { workspace } of await store.list())
+  let problem: string | null = null
+  const unlessAway = <Row>(rows: Promise<Row[]>): Promise<Row[]> =>
+    rows.catch((error: unknown) => {
+      if (!errorCode(error)?.startsWith('POSTGRES_')) throw error
+      problem = errorMessage(error)
+      return []
+    })
+  for (const { workspace } of await unlessAway(store.list()))
     if (workspace !== undefined) activity.learn(computeWorkspaceHash(workspace), workspace)
-  const found = await Promise.all(registers.map((register) => allClaims(register)))
+  const targetsOf = async (register: Register) => (await allClaims(register)).targets
+  const found = await Promise.all(registers.map((register) => unlessAway(targetsOf(register))))
   const rows = new Map<string, WorkspaceRow>()
-  for (const [index, { targets }] of found.entries())
+  for (const [index, targets] of found.entries())
     for (const { key, workspace, claims, waiters } of targets) {
       activity.learn(key, workspace)
       const counts = { claims: claims.length, waiters: waiters.length, notes: 0 }
@@ -48,6 +66,7 @@ export async function listWorkspaces(parts: UiParts): Promise<{ workspaces: Work
     workspaces: workspaces.sort(
       (a, b) => isInUse(b) - isInUse(a) || (b.last_at ?? 0) - (a.last_at ?? 0) || (a.name < b.name ? -1 : 1),
     ),
+    problem,
   }
 }
 

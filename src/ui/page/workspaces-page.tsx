@@ -1,4 +1,4 @@
-import type { WorkspaceRow } from '../protocol.ts'
+import type { WorkspaceList } from '../protocol.ts'
 import { Ago } from './clock.tsx'
 import { now } from './now-state.ts'
 import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
@@ -9,7 +9,7 @@ import { useJson } from './use-json.ts'
 export function WorkspacesPage() {
   // The list is asked for again when the claims change.
   const version = claimsVersion()
-  const { data, error } = useJson<{ workspaces: WorkspaceRow[] }>('/api/workspaces', version).state.value
+  const { data, error } = useJson<WorkspaceList>('/api/workspaces', version).state.value
   if (data === undefined)
     return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
   return (
@@ -17,6 +17,7 @@ export function WorkspacesPage() {
       <div class="head">
         <h1>Workspaces</h1>
       </div>
+      {data.problem !== null && <ErrorBox error={data.problem} />}
       {data.workspaces.length === 0 ? (
         <Empty title="No workspace was claimed yet.">
           A claim keeps two sessions from changing the same files.
