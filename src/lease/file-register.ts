@@ -162,6 +162,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   function* deleteOldest(key: string, epoch: number): FileSteps<boolean> {
     if (epoch % removeAttachmentsEvery === 0) return false
     const oldest = epoch - kept
+    if (oldest < 1) return true
     try {
       const isTidy = lastTidied.get(key) === epoch - 1
       if (!isTidy && ((yield { call: 'exists', path: pathOf(key, oldest - 1) }) as boolean)) return false

@@ -104,10 +104,12 @@ function* compareNested(
   perform: (stored: StoredClaims, decide: Decide<YieldAnswer>) => Steps<unknown, YieldAnswer>,
 ): Steps<unknown, YieldAnswer> {
   const ancestors = new Set(claim.ancestors)
-  const known = lastRead.get(register) ?? new Map<string, RegisterEntry>()
+  const before = lastRead.get(register)
+  // A new map at each look forgets the workspaces that were swept.
+  const known = new Map<string, RegisterEntry>()
   lastRead.set(register, known)
   for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
-    const entry = yield* register.read(other, known.get(other))
+    const entry = yield* register.read(other, before?.get(other))
     known.set(other, entry)
     const { text } = entry
     // Most workspaces are free: do not parse their records.

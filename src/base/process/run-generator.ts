@@ -40,7 +40,11 @@ export async function runInTurns<Result>(
   for (;;) {
     // Before the first step, too: short operations in a row would keep the event loop as one long one does.
     await giveWay()
-    signal?.throwIfAborted()
+    if (signal?.aborted) {
+      // The operation closes the files that it has open.
+      steps.return(undefined as never)
+      throw signal.reason
+    }
     const step = steps.next()
     if (step.done) return step.value
   }

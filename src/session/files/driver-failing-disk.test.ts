@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CommitWay, commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
+import { stintBin } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
@@ -43,6 +45,22 @@ const openFiles = (): number => readdirSync('/proc/self/fd').length
 describe.each(commitWays)('%s', (each) => {
   beforeEach(() => {
     way = each
+  })
+
+  test('a creator that was suspended leaves the session to the process that it was unlocked for', async () => {
+    let isSuspended = false
+    const makeDirectory = (path: string): void => {
+      if (basename(path) === 'audit' && !isSuspended) {
+        isSuspended = true
+        const stint = (...args: string[]) =>
+          execFileSync(process.execPath, [stintBin, 'sessions', ...args], { env: world.env })
+        stint('unlock', 'mine', '--yes')
+        stint('append', 'mine', '--type', 'note', '--data', '1')
+      }
+      nodeDisk.makeDirectory(path)
+    }
+    await expect(storeOn({ makeDirectory }).create({ id: 'mine' })).rejects.toMatchObject({ code: 'FENCED' })
+    expect(await world.store.list()).toMatchObject([{ id: 'mine', records: 1 }])
   })
 
   test('an audit log that could not be read once does not make later acts fail', async () => {

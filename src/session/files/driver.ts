@@ -108,8 +108,8 @@ export class FilesystemDriver implements StoreDriver {
       const context = this.#context({ directory, manifest }, hold, guard, queue)
       return yield* openNewSession(context, lock.movedTo(root))
     } catch (error) {
-      // No other process can have opened the session: this one holds its lock.
-      rmSync(root, { recursive: true, force: true })
+      // If this process was suspended, a user may have unlocked the session for another process: it stays.
+      if (errorCode(error) !== 'FENCED') rmSync(root, { recursive: true, force: true })
       throw error
     }
   }

@@ -172,6 +172,17 @@ test('a list that is repeated reads no names while none has changed, and shows e
   expect(await list()).toMatchObject([{ id: 'b' }, { id: 'c' }, { id: 'd' }])
 })
 
+test('two lists that are repeated at once have all sessions', async () => {
+  await make('a', 'b')
+  await store.list()
+  await untilSettled()
+  const { list } = repeatedList()
+  expect(await Promise.all([list(), list()])).toMatchObject([
+    [{ id: 'a' }, { id: 'b' }],
+    [{ id: 'a' }, { id: 'b' }],
+  ])
+})
+
 test('a list that is repeated reads every session again if their holders cannot set marks', async () => {
   await make('a')
   rmSync(cache, { recursive: true })

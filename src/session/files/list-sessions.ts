@@ -18,7 +18,7 @@ export const listSessions = (
   disk: Disk,
   sessions: string,
   cache: ListCache = new ListCache(sessions),
-): Promise<SessionSummary[]> => new RepeatedList(disk, sessions).listAll(cache)
+): Promise<SessionSummary[]> => new RepeatedList(disk, sessions).listAll(undefined, cache)
 
 /**
  * Lists the sessions in a directory again and again. While no name in the directory and in its cache changes,
@@ -41,24 +41,21 @@ export class RepeatedList {
   async list(): Promise<SessionSummary[]> {
     // The stamp first: a name that changes during the list makes the next list read all names.
     const stamp = stampOfNames(this.#sessions)
-    if (stamp === undefined || stamp !== this.#stamp) {
-      this.#stamp = stamp
-      return await this.listAll(new ListCache(this.#sessions))
-    }
+    if (stamp === undefined || stamp !== this.#stamp) return await this.listAll(stamp)
+    const kept = this.#kept.map(rejudge)
     let isReleased = false
     const others = await this.#read(this.#others, () => (isReleased = true))
-    return isReleased
-      ? await this.listAll(new ListCache(this.#sessions))
-      : [...this.#kept.map(rejudge), ...others]
+    return isReleased ? await this.listAll(stamp) : [...kept, ...others]
   }
 
-  /** Lists by the names in the directory, and saves the cache. */
-  async listAll(cache: ListCache): Promise<SessionSummary[]> {
+  /** Lists by the names in the directory, and saves the cache. `stamp` was read before. */
+  async listAll(stamp?: string, cache: ListCache = new ListCache(this.#sessions)): Promise<SessionSummary[]> {
     try {
       const ids = new Set(sessionIdsIn(this.#disk, this.#sessions))
       const unchanged = cache.extractUnchanged(ids).map(rejudge)
       const read = await this.#read(ids, (summary, holdEpoch) => cache.keep(summary, holdEpoch))
       cache.save()
+      this.#stamp = stamp
       this.#kept = cache.kept
       for (const { id } of this.#kept) ids.delete(id)
       this.#others = [...ids]

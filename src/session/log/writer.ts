@@ -83,7 +83,8 @@ const maxGroupBytes = 1 << 20
  *
  * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
  * acknowledged record, and the next record begins a new segment. So does a lock that cannot be read after the
- * sync. A sync is never retried: after a failed one, the kernel may have dropped the data and report success.
+ * sync. The sync of a segment is never retried: after a failed one, the kernel may have dropped its data and
+ * report success. That of its name is, by the next group: a segment without a record has no data to lose.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
