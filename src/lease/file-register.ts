@@ -149,6 +149,8 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   /**
    * Whether an epoch that was just created has replaced `before` for certain. Epochs are deleted oldest first
    * and no text is written twice: while the epoch before is there, the new one had not come and gone before.
+   * A higher epoch can be there only if the key was removed by hand and the clock set back; a listing, which
+   * every eighth swap makes, then shows it.
    */
   function* isReplaced(key: string, before: RegisterEntry): FileSteps<boolean> {
     // Without a text there is no epoch before, or one that is no link, and such a name is never deleted.
