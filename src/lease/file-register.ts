@@ -154,7 +154,13 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
    */
   function* isReplaced(key: string, before: RegisterEntry): FileSteps<boolean> {
     // Without a text there is no epoch before, or one that is no link, and such a name is never deleted.
-    return before.text ? (yield* readEpoch(key, before.epoch)) === before.text : false
+    if (!before.text) return false
+    try {
+      return (yield* readEpoch(key, before.epoch)) === before.text
+    } catch {
+      // The swap may have won: a listing can still tell.
+      return false
+    }
   }
 
   /**
