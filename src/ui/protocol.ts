@@ -115,6 +115,8 @@ export interface TokenAnswer {
   /** For `Authorization: Bearer SECRET`, until this server ends. */
   secret: string
   read_only: boolean
+  /** What the server has seen in the last seconds, so that the page can show it at once. */
+  now: NowView | null
 }
 
 /** The last line of a stream that ends by itself. */

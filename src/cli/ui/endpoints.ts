@@ -28,8 +28,8 @@ type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[R
 type Following = { [Route in keyof Streams]: (call: UiCall) => Promise<AsyncIterable<Streams[Route]>> }
 
 /**
- * The endpoints of `stint ui`: each reads or does what a command reads or does. `lookAhead` reads what a new
- * page shows, while the browser starts.
+ * The endpoints of `stint ui`: each reads or does what a command reads or does. `feed` has what a new page
+ * shows first.
  */
 export function uiEndpoints({
   register,
@@ -39,7 +39,7 @@ export function uiEndpoints({
   register: Register
   store: DriverStore
   readOnly: boolean
-}): { routes: Routes; lookAhead: () => void } {
+}): { routes: Routes; feed: NowFeed } {
   const home = homeRegister()
   const feed = new NowFeed(store, readOnly, register === home ? undefined : register)
   const registers = register === home ? [home] : [home, register]
@@ -92,7 +92,7 @@ export function uiEndpoints({
           type: 'text/csv; charset=utf-8',
         }
       : await audit(call)
-  return { routes, lookAhead: () => feed.lookAhead() }
+  return { routes, feed }
 }
 
 async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: Call): Promise<unknown> {

@@ -89,7 +89,11 @@ export class NowFeed {
     if (!this.#isRecent) setImmediate(() => void this.look().catch(() => {}))
   }
 
-  /** Whether the last look is good enough for a new page, until the next one. */
+  /** What a new page may show until the next look; undefined if the last look is too old for that. */
+  get recentView(): NowView | undefined {
+    return this.#isRecent ? this.#view : undefined
+  }
+
   get #isRecent(): boolean {
     return this.#clients.size > 0 || systemClock.mono() - this.#lookedAtMs < recentMs
   }

@@ -45,7 +45,7 @@ export const uiCommand = defineBareCommand({
     }
     // Every command that the server calls finds the store there.
     if (options.store !== undefined) process.env.STINT_STORE = options.store
-    const { routes, lookAhead } = uiEndpoints({
+    const { routes, feed } = uiEndpoints({
       register: await openRegister(options.store, context.warn),
       store: await openStore(options.store, context.warn),
       readOnly,
@@ -55,8 +55,11 @@ export const uiCommand = defineBareCommand({
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
       routes,
       readOnly,
-      onAddress: lookAhead,
-      onToken: (token) => removeOpeners(home, token),
+      onAddress: () => feed.lookAhead(),
+      onToken: (token) => {
+        removeOpeners(home, token)
+        return feed.recentView
+      },
     })
     if (port !== undefined)
       context.warn('a page that another program served on this port may have left a worker in your browser')

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import type { NowView, TokenAnswer } from '../protocol.ts'
 
 /** An answer of the server that is no data: the code and message of the command's error, and what to do. */
 export class ApiError extends Error {
@@ -19,13 +20,14 @@ export const secret = signal<string | undefined>(undefined)
 
 /**
  * Exchanges the one-time token in the address for the secret, and takes the token out of the address. The
- * secret stays in this tab, also when the page is loaded again.
+ * secret stays in this tab, also when the page is loaded again. Returns what the page shows first, if the server
+ * has sent it with the secret.
  */
-export async function signIn(): Promise<void> {
+export async function signIn(): Promise<NowView | undefined> {
   const token = /^#token=([\w-]+)/.exec(location.hash)?.[1]
   if (token === undefined) {
     secret.value = sessionStorage.getItem(storageKey) ?? undefined
-    return
+    return undefined
   }
   history.replaceState(null, '', '#/now')
   const response = await fetch('/api/token', {
@@ -33,10 +35,14 @@ export async function signIn(): Promise<void> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token }),
   })
-  if (!response.ok) return forget()
-  const answer = (await response.json()) as { secret: string }
+  if (!response.ok) {
+    forget()
+    return undefined
+  }
+  const answer = (await response.json()) as TokenAnswer
   sessionStorage.setItem(storageKey, answer.secret)
   secret.value = answer.secret
+  return answer.now ?? undefined
 }
 
 /** Without a secret, the page shows the command that opens a new one. */

@@ -9,15 +9,13 @@ export const now = signal<NowView | undefined>(undefined)
 /** How many sessions need a person. */
 export const needsPerson = ({ totals }: NowView): number => totals['waits-for-you'] + totals.crashed
 
-/** Follows the server, and keeps the number of sessions that need a person in the title of the tab. */
-export function followNow(): () => void {
-  return follow<NowView>(
-    () => '/api/now/stream',
-    (message) => {
-      now.value = message
-      readOnly.value = message.read_only
-      const count = message.totals['waits-for-you']
-      document.title = count === 0 ? 'stint' : `(${count}) stint`
-    },
-  )
+/** Follows what every session does. */
+export const followNow = (): (() => void) => follow<NowView>(() => '/api/now/stream', showNow)
+
+/** Shows what every session does; the title of the tab has the number of those that wait for a person. */
+export function showNow(view: NowView): void {
+  now.value = view
+  readOnly.value = view.read_only
+  const count = view.totals['waits-for-you']
+  document.title = count === 0 ? 'stint' : `(${count}) stint`
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
-import type { TokenAnswer } from '../protocol.ts'
+import type { NowView, TokenAnswer } from '../protocol.ts'
 import { Access } from './access.ts'
 import { type PageFile, readPageFiles, safeHeaders } from './page-files.ts'
 import { refusalOf, type RequestKind } from './request-guard.ts'
@@ -20,8 +20,8 @@ export interface UiOptions {
   readOnly: boolean
   /** Called when there is a new address: a page is about to be opened. */
   onAddress(): void
-  /** Called when a page has used its token. */
-  onToken(token: string): void
+  /** Called when a page has used its token. Returns what the page shows first, if that is known already. */
+  onToken(token: string): NowView | undefined
 }
 
 /** Only the path and the query of a request's address count. */
@@ -156,9 +156,9 @@ export class UiServer {
         401,
       )
     }
-    if (isString(token)) this.#options.onToken(token)
+    const now = this.#options.onToken(token as string) ?? null
     await sendAnswer(response, {
-      json: { secret, read_only: this.#options.readOnly } satisfies TokenAnswer,
+      json: { secret, read_only: this.#options.readOnly, now } satisfies TokenAnswer,
     })
   }
 
