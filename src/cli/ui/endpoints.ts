@@ -59,7 +59,7 @@ export function uiEndpoints({
     'GET /api/disk/plan': () => sweepScope({ dryRun: true, scope: 'all' }),
   }
   const following: Following = {
-    'GET /api/now/stream': async ({ signal }) => feed.follow(signal),
+    'GET /api/now/stream': async ({ signal, query }) => feed.follow(signal, query.count('seen')),
     'GET /api/sessions/:id/follow': ({ id, query, signal }) => followSession(store, id, query, signal),
     'GET /api/audit': (call) => streamAudit(store, call.query, call.signal),
     'GET /api/search': ({ query, signal }) => streamSearch(store, query, signal),

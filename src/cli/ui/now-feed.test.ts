@@ -60,6 +60,23 @@ test('a recorded session that is killed is shown as crashed without another requ
   await lines.return(undefined)
 })
 
+test('a page gets the last look with its secret, and is not sent the same view again', async () => {
+  await using world = new SessionWorld()
+  const holding = await world.hold('ses_writer')
+  const ui = await UiClient.start(world)
+  const seen = await ui.read('/api/now')
+  const body = { token: ui.token }
+  const { now } = (await ui.asPage('/api/token', undefined, { method: 'POST', body })).json
+  expect(now).toEqual(seen)
+  const lines = ui.lines(`/api/now/stream?seen=${seen.at}`)
+  const first = lines.next()
+  await world.stint(['lock', 'acquire', '--session', 'another'])
+  const { value } = await first
+  expect(stateOf(value, 'another')).toBe('idle')
+  await lines.return(undefined)
+  await holding.close()
+})
+
 /** How often the server's main thread has waited for something: an idle process does not change it. */
 const waits = (pid: number): number =>
   Number(/voluntary_ctxt_switches:\t(\d+)/.exec(readFileSync(`/proc/${pid}/task/${pid}/status`, 'utf8'))?.[1])

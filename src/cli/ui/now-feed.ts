@@ -98,8 +98,11 @@ export class NowFeed {
     return this.#clients.size > 0 || systemClock.mono() - this.#lookedAtMs < recentMs
   }
 
-  /** The state at once, and again whenever it changes, until the signal aborts. A slow reader misses some. */
-  async *follow(signal: AbortSignal): AsyncGenerator<NowView> {
+  /**
+   * The state at once, unless it is the one of `seenAt`, and again whenever it changes, until the signal aborts.
+   * A slow reader misses some.
+   */
+  async *follow(signal: AbortSignal, seenAt?: number): AsyncGenerator<NowView> {
     let next: NowView | undefined
     let wake = (): void => {}
     const client = (view: NowView): void => {
@@ -110,8 +113,8 @@ export class NowFeed {
     signal.addEventListener('abort', stop)
     const isRecent = this.#isRecent
     this.#clients.add(client)
-    if (isRecent) next = this.#view
-    else this.#shown = ''
+    if (!isRecent) this.#shown = ''
+    else if (this.#view?.at !== seenAt) next = this.#view
     // The first look watches the home only if there is a client.
     if (this.#clients.size === 1) this.#start(isRecent)
     try {

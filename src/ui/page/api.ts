@@ -87,9 +87,17 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
   return (await response.json()) as T
 }
 
-/** The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. */
-export async function* streamLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+/**
+ * The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. `onOpen`
+ * is called when the server has accepted the request, perhaps long before the first line.
+ */
+export async function* streamLines<T>(
+  path: string,
+  signal: AbortSignal,
+  onOpen?: () => void,
+): AsyncGenerator<T> {
   const response = await request(path, { signal })
+  onOpen?.()
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
   let rest = ''

@@ -19,12 +19,12 @@ export function follow<T>(addressNow: () => string, take: (message: T) => void):
 
   async function attempt(): Promise<void> {
     const controller = (current = new AbortController())
+    const onOpen = (): void => {
+      failures = 0
+      connection.value = 'live'
+    }
     try {
-      for await (const message of streamLines<T>(addressNow(), controller.signal)) {
-        failures = 0
-        connection.value = 'live'
-        take(message)
-      }
+      for await (const message of streamLines<T>(addressNow(), controller.signal, onOpen)) take(message)
     } catch {
       // A lost connection is tried again below; a refusal for want of the secret has cleared the secret.
     }

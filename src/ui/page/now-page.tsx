@@ -12,9 +12,6 @@ import { Glyph, labelOf, StateMark } from './state-mark.tsx'
 
 /** Tiles of the first paint: more than this window can show. */
 const firstTiles = Math.ceil(innerWidth / 320) * Math.ceil(innerHeight / 150)
-/** The others are drawn so long after that, in milliseconds. */
-const otherTilesMs = 100
-
 /** Incidents after this moment came while the page was open: they light up once. */
 const openedAt = Date.now()
 
@@ -23,9 +20,9 @@ export function NowPage() {
   const state = now.value
   const isPainted = useSignal(false)
   useEffect(() => {
-    if (state === undefined) return undefined
-    const timer = setTimeout(() => (isPainted.value = true), otherTilesMs)
-    return () => clearTimeout(timer)
+    if (state === undefined) return
+    // The first frame with tiles is on the screen when the second begins.
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => (isPainted.value = true))))
   }, [state === undefined])
   if (state === undefined) return <p class="dim">Loading…</p>
   const chosen = route.value.query.state ?? ''
