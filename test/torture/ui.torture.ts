@@ -43,7 +43,7 @@ async function openTimed(browser: TestBrowser, url: string): Promise<Moments> {
     const moments = (window.moments = {})
     const { fetch } = window
     window.fetch = (path, options) => {
-      if (path === '/api/now/stream') moments.stream ??= performance.now()
+      if (path.startsWith('/api/now/stream')) moments.stream ??= performance.now()
       return fetch(path, options)
     }
     new MutationObserver((_changes, observer) => {
