@@ -59,8 +59,10 @@ test('a hidden tab closes its stream, and a shown one opens it again', async () 
   await using world = await UiWorld.open()
   const page = await world.openPage()
   const streams: string[] = []
-  page.on('request', (request) => void (request.url().endsWith('/stream') && streams.push('opened')))
-  page.on('requestfailed', (request) => void (request.url().endsWith('/stream') && streams.push('closed')))
+  const isStream = (request: { url(): string }): boolean =>
+    new URL(request.url()).pathname.endsWith('/stream')
+  page.on('request', (request) => void (isStream(request) && streams.push('opened')))
+  page.on('requestfailed', (request) => void (isStream(request) && streams.push('closed')))
   const show = (state: 'hidden' | 'visible'): Promise<unknown> =>
     page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
       Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true })
