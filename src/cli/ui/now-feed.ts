@@ -99,8 +99,8 @@ export class NowFeed {
   }
 
   /**
-   * The state at once, unless it is the one of `seenAt`, and again whenever it changes, until the signal aborts.
-   * A slow reader misses some.
+   * The state at once, unless it is the one of `seenAt`, and again whenever it changes, until the signal
+   * aborts. A slow reader misses some.
    */
   async *follow(signal: AbortSignal, seenAt?: number): AsyncGenerator<NowView> {
     let next: NowView | undefined

@@ -20,8 +20,8 @@ export const secret = signal<string | undefined>(undefined)
 
 /**
  * Exchanges the one-time token in the address for the secret, and takes the token out of the address. The
- * secret stays in this tab, also when the page is loaded again. Returns what the page shows first, if the server
- * has sent it with the secret.
+ * secret stays in this tab, also when the page is loaded again. Returns what the page shows first, if the
+ * server has sent it with the secret.
  */
 export async function signIn(): Promise<NowView | undefined> {
   const token = /^#token=([\w-]+)/.exec(location.hash)?.[1]
