@@ -26,7 +26,7 @@ export interface Nesting extends Pick<Claimant, 'descent'> {
   path: string
 }
 
-/** What this process last read of other workspaces, by register and key: most of them change rarely. */
+/** The entries of other workspaces that this process last read, by register and key: they change rarely. */
 const lastRead = new WeakMap<Register, Map<string, RegisterEntry>>()
 
 /**

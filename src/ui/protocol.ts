@@ -115,7 +115,7 @@ export interface TokenAnswer {
   /** For `Authorization: Bearer SECRET`, until this server ends. */
   secret: string
   read_only: boolean
-  /** What the server has seen in the last seconds, so that the page can show it at once. */
+  /** The view of the server's last look, if that was seconds ago, so that the page can show it at once. */
   now: NowView | null
 }
 

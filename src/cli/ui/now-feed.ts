@@ -89,7 +89,7 @@ export class NowFeed {
     if (!this.#isRecent) setImmediate(() => void this.look().catch(() => {}))
   }
 
-  /** What a new page may show until the next look; undefined if the last look is too old for that. */
+  /** The view that a new page may show until the next look; undefined if the last look is too old. */
   get recentView(): NowView | undefined {
     return this.#isRecent ? this.#view : undefined
   }
