@@ -9,40 +9,24 @@ import { opencode } from './hosts/opencode.ts'
 import { qwen } from './hosts/qwen.ts'
 import { isFromVscode, vscode } from './hosts/vscode.ts'
 
-const made: Partial<Record<HostName, Host>> = {}
-
-/** Makes a host when it is first asked for: a hook needs one or two, and an agent waits for the hook. */
-const once = (name: HostName, make: () => Host): Host => (made[name] ??= make())
-
 /** Every host, in the order of all lists; git, which is not an agent, comes last. */
-export const hosts: Readonly<Record<HostName, Host>> = {
-  get claude() {
-    return once('claude', claude)
-  },
-  get codex() {
-    return once('codex', codex)
-  },
-  get cursor() {
-    return once('cursor', cursor)
-  },
-  get vscode() {
-    return once('vscode', vscode)
-  },
-  get copilot() {
-    return once('copilot', copilot)
-  },
-  get gemini() {
-    return once('gemini', gemini)
-  },
-  get qwen() {
-    return once('qwen', qwen)
-  },
-  get opencode() {
-    return once('opencode', opencode)
-  },
-  get git() {
-    return once('git', git)
-  },
+const makers: Readonly<Record<HostName, () => Host>> = {
+  claude,
+  codex,
+  cursor,
+  vscode,
+  copilot,
+  gemini,
+  qwen,
+  opencode,
+  git,
+}
+
+/** Each host is made when it is first asked for: a hook needs one or two, and an agent waits for the hook. */
+export const hosts = {} as Readonly<Record<HostName, Host>>
+for (const [name, make] of Object.entries(makers)) {
+  let made: Host | undefined
+  Object.defineProperty(hosts, name, { enumerable: true, get: () => (made ??= make()) })
 }
 
 /** Recognizes the events of each host that also runs the hooks in the settings of another. */

@@ -16,7 +16,7 @@ export const briefWays = [
   'killed',
 ] as const
 
-/** The same, and agents that are stopped for longer than a claim lasts without a sign of life. */
+/** All ways of a command, also with an agent that is stopped for longer than a claim lasts. */
 export const allWays = [
   ...briefWays,
   /** To its end. Then its agent is stopped, between two calls. */

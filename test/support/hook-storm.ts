@@ -72,7 +72,7 @@ type LogEntry = Partial<StormCall> & {
   fault?: string
   /** The agent stops itself, and is to be continued after this time. */
   stopForMs?: number
-  /** What was stopped, in milliseconds since the epoch. */
+  /** The process that was stopped; `from` and `until` are milliseconds since the epoch. */
   stop?: Stop
   from?: number
   until?: number

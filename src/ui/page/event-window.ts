@@ -141,7 +141,7 @@ export class EventWindow {
     const from = number * pageSize + 1
     try {
       let nextAt: number | undefined
-      // One more than belongs to the page tells until when its acts are. The server may send fewer.
+      // The page asks for one event more: its acts end at the time of that one. The server may send fewer.
       for (let next = from; next <= from + pageSize;) {
         const limit = from + pageSize + 1 - next
         const { events, last } = await this.#get<EventPage>('events', { from: next, limit })
