@@ -75,7 +75,7 @@ function pathsIn({ path }: Workspace, files: readonly string[], cwd: string): st
  * file that another session could hold.
  */
 export function addsWorktreeElsewhere(command: string, cwd: string = process.cwd()): boolean {
-  if (!/^\s*git .*worktree add /.test(command)) return false
+  if (!command.includes(' worktree add ')) return false
   const words = leadingGit(command)
   const added = words && addedWorktree(parseGitCommand(words), cwd)
   return added !== undefined && repositoryAround(added) === undefined

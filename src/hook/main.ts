@@ -4,7 +4,12 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeRegister, readDescent } from '../lease/index.ts'
-import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
+import {
+  type Ancestor,
+  ancestorsOf,
+  readCommandLine,
+  withEachProcessReadOnce,
+} from '../base/process/platform.ts'
 import { agentProcess } from './agent-process.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import type { Aftermath } from './git-aftermath.ts'
@@ -72,7 +77,7 @@ function runHook(
   const format = (verdict: Verdict): HookResponse =>
     formatResponse(verdict, { host, kind, configured, failClosed })
   const judged = orFault(options, event, env, checkTask, () =>
-    judgeEvent(event, options, env, given !== undefined),
+    withEachProcessReadOnce(() => judgeEvent(event, options, env, given !== undefined)),
   )
   return { response: judged instanceof Promise ? judged.then(format) : format(judged), event }
 }

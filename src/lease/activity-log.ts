@@ -343,7 +343,7 @@ const withOrigin = (asker: AskingActor): Actor => ({ ...asker, origin: asker.ori
 
 const maxLogBytes = 128 << 10
 
-const logPath = (home: string, key: string): string => join(home, 'activity', `${key}.log`)
+const logPath = (home: string, key: string): string => `${home}/activity/${key}.log`
 
 /** The activity logs in the home: one for each key, in two files of 128 KiB. */
 export function homeActivityLogs(home: string): ActivityLogs {

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   lutimesSync,
   promises,
@@ -27,6 +28,7 @@ import type { Now, Register, RegisterEntry, Steps, WaiterQueue } from './registe
 /** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
 export type FileStep =
   | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'rmdir' | 'touch'; path: string }
+  | { call: 'isDirectory'; path: string }
   | { call: 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
   | { call: 'makeKey'; path: string; epoch: number; text: string; attachment?: Attachment }
@@ -324,9 +326,10 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   /** A waiter is a link whose target is its text, so that it is created whole; its time is the last touch. */
   const waiters: WaiterQueue<FileStep> = {
     *numbers(key) {
+      const path = dirname(placeOf(key, 0))
       // Nearly always there is none, and then no listing is needed.
-      if (!((yield { call: 'exists', path: dirname(placeOf(key, 0)) }) as boolean)) return []
-      const names = yield* listDirectory(dirname(placeOf(key, 0)))
+      if (!((yield { call: 'isDirectory', path }) as boolean)) return []
+      const names = yield* listDirectory(path)
       return names.flatMap((name) => epochOf(name) || []).sort((a, b) => a - b)
     },
     *read(key, number) {
@@ -417,7 +420,10 @@ const fitsLink = (text: string): boolean =>
   (text.length * 3 <= maxLinkBytes || Buffer.byteLength(text) <= maxLinkBytes)
 
 /** The number of an epoch's name; 0 for any other name. */
-const epochOf = (name: string): number => (/^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0)
+const epochOf = (name: string): number => {
+  const epoch = Number(name)
+  return epoch > 0 && epoch <= highestPossibleEpoch && String(epoch) === name ? epoch : 0
+}
 
 /** The highest epoch of a listing; 0 if there is none. */
 function highestEpoch(names: readonly string[]): number {
@@ -463,6 +469,9 @@ function callSync(step: FileStep): unknown {
       return readdirSync(step.path)
     case 'exists':
       return lstatSync(step.path, { throwIfNoEntry: false }) !== undefined
+    case 'isDirectory':
+      // Not by a stat: Node compiles more functions for the first of those.
+      return existsSync(`${step.path}/.`)
     case 'readlink':
       return readlinkSync(step.path)
     case 'symlink':
@@ -532,8 +541,9 @@ export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<Fil
 }
 
 function openHomeRegister(home: string): Register<FileStep> {
-  const locks = join(home, 'locks')
-  const passes = join(home, 'passes')
+  // Not by `join`, which Node compiles at its first use.
+  const locks = `${home}/locks`
+  const passes = `${home}/passes`
   const ensureDirectories = (step: FileStep): void => {
     if (step.call === 'makeKey') for (const path of [home, locks]) ensureHomeDirectory(path)
   }

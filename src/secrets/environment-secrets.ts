@@ -3,7 +3,12 @@ import { minSecretBytes } from './forms.ts'
 import { SecretGate } from './gate.ts'
 import type { SecretRef } from './secret-ref.ts'
 
-const secretName = /TOKEN|SECRET|PASSWORD|_KEY$/i
+/** Without a regular expression: the hook tests all names once, and compiling one would take longer. */
+function isSecretName(name: string): boolean {
+  const upper = name.toUpperCase()
+  return ['TOKEN', 'SECRET', 'PASSWORD'].some((part) => upper.includes(part)) || upper.endsWith('_KEY')
+}
+
 /** `MAX_TOKENS=128000` counts tokens. */
 const tokenCount = { name: /TOKENS/i, value: /^\d+$/ }
 /** `SECRETS_DIR=/run/secrets` and `SSH_KEY_FILE=~/.ssh/id` say where a secret is. */
@@ -54,7 +59,7 @@ export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env)
 export function environmentSecretRefs(env: NodeJS.ProcessEnv): SecretRef[] {
   // Each read of `process.env` is a call into Node, so test the name first.
   return Object.keys(env)
-    .filter((name) => secretName.test(name) && isSecret(name, env[name] ?? ''))
+    .filter((name) => isSecretName(name) && isSecret(name, env[name] ?? ''))
     .map((name) => ({ kind: 'env', name }))
 }
 

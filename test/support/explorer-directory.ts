@@ -43,6 +43,7 @@ export function carryOut(step: FileStep, directory: Directory): Effect {
       // The only other directory has the time of the last sweep: see `readSweptUntil`.
       return isThere && name !== sweptUntilKey ? gives(files.map((file) => file[0])) : fails('ENOENT')
     case 'exists':
+    case 'isDirectory':
       return gives(there !== undefined)
     case 'readlink':
       return there === undefined ? fails('ENOENT') : gives(there[1])

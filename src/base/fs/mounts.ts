@@ -44,9 +44,17 @@ export function mountHolding(path: string, mountinfo: string = readMountinfo()):
   return found
 }
 
-/** mountinfo escapes white space and backslashes in a path as three octal digits. */
+/** mountinfo escapes white space and backslashes in a path as octal digits. The backslash comes first here. */
+const mountEscapes = [
+  ['\\', '\\134'],
+  [' ', '\\040'],
+  ['\t', '\\011'],
+  ['\n', '\\012'],
+  ['#', '\\043'],
+] as const
+
 export const escapeMountPath = (path: string): string =>
-  path.replace(/[ \t\n\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
+  mountEscapes.reduce((text, [char, escape]) => text.replaceAll(char, escape), path)
 
 export const unescapeMountPath = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { listIfReadable } from '../fs/exists.ts'
 import { ifPossible } from '../errors/if-possible.ts'
 
@@ -20,46 +20,39 @@ export interface ProcessStat {
   started: number
 }
 
-/** Shared by all reads: readFileSync would allocate a buffer for each of thousands of processes. */
-const sharedBuffer = Buffer.allocUnsafeSlow(4096)
+/** Set while `withEachProcessReadOnce` runs: the processes read so far. */
+let seen: Map<number, ProcessStat | undefined> | undefined
+
+/**
+ * Runs a short synchronous function, in which every process is read once: its decisions are about one moment,
+ * and ask several times about the same processes. A hook spends a tenth of its own time on these reads.
+ */
+export function withEachProcessReadOnce<Result>(decide: () => Result): Result {
+  seen = new Map()
+  try {
+    return decide()
+  } finally {
+    seen = undefined
+  }
+}
 
 /** Reads a process's stat; undefined if /proc does not show the process. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
-  try {
-    if (!isOurProc()) return undefined
-    const fd = openSync(`/proc/${pid}/stat`, 'r')
-    try {
-      return parseProcessStat(sharedBuffer.toString('latin1', 0, readSync(fd, sharedBuffer)))
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
-  }
+  if (seen?.has(pid)) return seen.get(pid)
+  const stat = lookUpStat(pid)
+  seen?.set(pid, stat)
+  return stat
 }
 
+const lookUpStat = (pid: number): ProcessStat | undefined =>
+  ifPossible(() => (isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined))
+
 /**
- * The text of a file of the system's, such as those in /proc, which have no size; undefined if it cannot be
- * read. The hook reads several: readFileSync would be one more function that Node compiles at its first use.
+ * The text of a file of the system's, such as those in /proc; undefined if it cannot be read. As text, Node
+ * opens, reads and closes it in one call, which the hook makes many times.
  */
-export function readSystemFile(path: string): string | undefined {
-  try {
-    const fd = openSync(path, 'r')
-    try {
-      let bytes = sharedBuffer
-      for (let length = 0; ;) {
-        const size = readSync(fd, bytes, length, bytes.length - length, null)
-        if (size === 0) return bytes.toString('utf8', 0, length)
-        length += size
-        if (length === bytes.length) bytes = Buffer.concat([bytes], 2 * length)
-      }
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
-  }
-}
+export const readSystemFile = (path: string): string | undefined =>
+  ifPossible(() => readFileSync(path, 'utf8'))
 
 /** Every process that /proc shows. */
 export const readAllProcessStats = (): ProcessStat[] =>

@@ -36,6 +36,12 @@ test('characters that a terminal would obey or hide are escaped', () => {
   )
 })
 
+test('each character of the basic plane is escaped if a terminal would obey or hide it, and only then', () => {
+  const characters = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  const escaped = characters.filter((char) => visibleText(char) !== char)
+  expect(escaped).toEqual(characters.filter((char) => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(char)))
+})
+
 test('a message keeps its lines and tabs, and nothing else that a terminal would obey', () => {
   expect(visibleLines('a\n\tb\u001b]0;c\u0007\r\u007f\u009b2J')).toBe(
     String.raw`a${'\n\t'}b\u001b]0;c\u0007\u000d\u007f\u009b2J`,

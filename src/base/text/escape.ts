@@ -11,7 +11,8 @@ export const visibleText = (text: string, maxLength = 2000): string =>
 
 const visible = (text: string): string => (plain.test(text) ? text : text.replaceAll(unseen(), escaped))
 
-const plain = /^[\x20-\x7e]*$/
+/** ASCII, the letters of Western Europe, quotation marks and dashes: a hook has no time to build `unseen`. */
+const plain = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017f\u2010-\u2027]*$/
 
 /** Like `visibleText` for a message of any length: its line ends and tabs stay. */
 export const visibleLines = (text: string): string =>
