@@ -1,22 +1,52 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { buildSlowSync } from '../../../test/support/build-c.ts'
 import { projectRoot, World } from '../../../test/support/world.ts'
-import { paceAfter, type SyncPace, threadPoolAt } from './thread-pool.ts'
+import { paceAfter, quickPace, type SyncPace, threadPoolAt } from './thread-pool.ts'
 
-const quick: SyncPace = { isSlow: false, quick: 0 }
-const after = (pace: SyncPace, ...syncMs: number[]): SyncPace => syncMs.reduce(paceAfter, pace)
+/** The pace after syncs that took so long, in milliseconds, one every 20 ms. */
+function after(pace: SyncPace, ...syncMs: number[]): SyncPace {
+  return syncMs.reduce((last, each, index) => paceAfter(last, each, 20 * (index + 1)), pace)
+}
+const times = (count: number, syncMs: number): number[] => Array<number>(count).fill(syncMs)
 
 test('one sync above 2 ms makes a file system slow, and 64 in a row under 1 ms make it quick again', () => {
-  expect(after(quick, 0.2, 1.9, 2).isSlow).toBe(false)
-  const slow = after(quick, 2.1)
-  expect(slow.isSlow).toBe(true)
-  const almost = after(slow, ...Array<number>(63).fill(0.9))
-  expect(almost.isSlow).toBe(true)
-  expect(after(almost, 0.9).isSlow).toBe(false)
+  expect(after(quickPace, 0.2, 1.9, 2).isSlow).toBe(false)
+  expect(after(quickPace, 2.1).isSlow).toBe(true)
+  expect(after(quickPace, 2.1, ...times(63, 0.9)).isSlow).toBe(true)
+  expect(after(quickPace, 2.1, ...times(64, 0.9)).isSlow).toBe(false)
   // A sync that is neither quick nor slow begins the count again.
-  expect(after(almost, 1.5, ...Array<number>(63).fill(0.9)).isSlow).toBe(true)
+  expect(after(quickPace, 2.1, ...times(63, 0.9), 1.5, ...times(63, 0.9)).isSlow).toBe(true)
+})
+
+test('slow syncs take at most a 25th of the time of the event loop, even if one follows at the worst moment', () => {
+  const slow = fc.double({ min: 2.1, max: 200, noNaN: true })
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ onLoopMs: slow, inPoolMs: fc.array(slow, { maxLength: 3 }) }), { minLength: 1 }),
+      fc.double({ min: 0.1, max: 20, noNaN: true }),
+      (stalls, everyMs) => {
+        let [pace, nowMs, stalledMs] = [quickPace, 0, 0]
+        const sync = (tookMs: number): void => {
+          nowMs += tookMs
+          pace = paceAfter(pace, tookMs, nowMs)
+        }
+        for (const { onLoopMs, inPoolMs } of stalls) {
+          expect(pace.isSlow).toBe(false)
+          sync(onLoopMs)
+          stalledMs += onLoopMs
+          for (const each of inPoolMs) sync(each)
+          while (pace.isSlow) {
+            nowMs += everyMs
+            sync(0.1)
+          }
+        }
+        expect(stalledMs).toBeLessThanOrEqual(nowMs / 25)
+      },
+    ),
+  )
 })
 
 test('a path whose file system cannot be told has a pool, too: the operation itself reports the fault', () => {

@@ -10,6 +10,8 @@ export interface SyncPace {
   isSlow: boolean
   /** While they are slow: how many in a row were quick. */
   quick: number
+  /** They stay slow until this time of the monotonic clock, in milliseconds, however many are quick. */
+  slowUntilMs: number
 }
 
 /** A sync that takes longer, in milliseconds, makes a file system slow. */
@@ -17,15 +19,23 @@ const slowMs = 2
 /** This many syncs in a row that take less than `quickMs` make it quick again. */
 const quickMs = 1
 const quickSyncs = 64
+/**
+ * A file system stays slow for this many times as long as a slow sync took. The next one after that is on the
+ * event loop, and may be slow again: so all of those take at most a 25th of its time, whatever their rhythm.
+ */
+const slowTimes = 25
 
-const quickPace: SyncPace = { isSlow: false, quick: 0 }
+export const quickPace: SyncPace = { isSlow: false, quick: 0, slowUntilMs: 0 }
 
-/** The pace after a sync that took this long. */
-export function paceAfter(pace: SyncPace, syncMs: number): SyncPace {
-  if (syncMs > slowMs) return { isSlow: true, quick: 0 }
+/** The pace after a sync that took this long, and ended at `nowMs`. */
+export function paceAfter(pace: SyncPace, syncMs: number, nowMs: number): SyncPace {
+  if (syncMs > slowMs) {
+    const slowUntilMs = Math.max(pace.slowUntilMs, nowMs + slowTimes * syncMs)
+    return { isSlow: true, quick: 0, slowUntilMs }
+  }
   if (!pace.isSlow) return pace
   const quick = syncMs < quickMs ? pace.quick + 1 : 0
-  return quick < quickSyncs ? { isSlow: true, quick } : quickPace
+  return quick < quickSyncs || nowMs < pace.slowUntilMs ? { ...pace, quick } : quickPace
 }
 
 /**
@@ -40,7 +50,7 @@ class ThreadPool implements OffLoop {
   }
 
   note(syncMs: number): void {
-    this.#pace = paceAfter(this.#pace, syncMs)
+    this.#pace = paceAfter(this.#pace, syncMs, systemClock.mono())
   }
 
   call(step: SlowCall, done: (error: unknown, result?: unknown) => void): void {
