@@ -77,7 +77,7 @@ function runHook(
   const format = (verdict: Verdict): HookResponse =>
     formatResponse(verdict, { host, kind, configured, failClosed })
   const judged = orFault(options, event, env, checkTask, () =>
-    withEachProcessReadOnce(() => judgeEvent(event, options, env, given !== undefined)),
+    judgeEvent(event, options, env, given !== undefined),
   )
   return { response: judged instanceof Promise ? judged.then(format) : format(judged), event }
 }
@@ -130,7 +130,7 @@ function judgeEvent(
   const ticks = ownIdentity().started ?? undefined
   const context = { register: homeRegister(env), agent, env, ticks, usesPasses }
   const record = (verdict: Verdict): Verdict => recorded(event, verdict, options, context)
-  const verdict = handleEvent(event, options, context)
+  const verdict = withEachProcessReadOnce(() => handleEvent(event, options, context))
   if (!verdict.block || options.waitMs === 0) return record(verdict)
   return waitForCall(event, options, context)
     .catch((error: unknown) => {

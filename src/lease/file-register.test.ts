@@ -134,7 +134,17 @@ test('names that only look like an epoch are ignored, and a name that cannot be 
   const path = directory()
   const register = fileRegister(path)
   swapAll(register, 0, ['one'])
-  for (const name of ['007', '99999999999999999999', '9007199254740992', '-1', '1e3'])
+  for (const name of [
+    '007',
+    '99999999999999999999',
+    '9007199254740992',
+    '-1',
+    '1e3',
+    '1.5',
+    '2.5',
+    '0.5',
+    '1e-7',
+  ])
     symlinkSync('other', join(path, 'k', name))
   mkdirSync(join(path, 'k', '2'))
   expect(runSync(register, register.read('k'))).toEqual({ epoch: 2, text: '' })

@@ -28,8 +28,7 @@ import type { Now, Register, RegisterEntry, Steps, WaiterQueue } from './registe
 /** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
 export type FileStep =
   | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'rmdir' | 'touch'; path: string }
-  | { call: 'isDirectory'; path: string }
-  | { call: 'readText' | 'mtime'; path: string }
+  | { call: 'isDirectory' | 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
   | { call: 'makeKey'; path: string; epoch: number; text: string; attachment?: Attachment }
   | { call: 'now' | 'uptime' }
@@ -422,7 +421,8 @@ const fitsLink = (text: string): boolean =>
 /** The number of an epoch's name; 0 for any other name. */
 const epochOf = (name: string): number => {
   const epoch = Number(name)
-  return epoch > 0 && epoch <= highestPossibleEpoch && String(epoch) === name ? epoch : 0
+  const isEpoch = Number.isInteger(epoch) && epoch > 0 && epoch <= highestPossibleEpoch
+  return isEpoch && String(epoch) === name ? epoch : 0
 }
 
 /** The highest epoch of a listing; 0 if there is none. */
@@ -470,7 +470,7 @@ function callSync(step: FileStep): unknown {
     case 'exists':
       return lstatSync(step.path, { throwIfNoEntry: false }) !== undefined
     case 'isDirectory':
-      // Not by a stat: Node compiles more functions for the first of those.
+      // Only a directory has such an entry. A stat would take longer: Node compiles it at its first use.
       return existsSync(`${step.path}/.`)
     case 'readlink':
       return readlinkSync(step.path)

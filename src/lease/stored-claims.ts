@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness, ownIdentity } from '../base/process/liveness.ts'
-import { thisMachine } from '../base/process/platform.ts'
+import { beginMoment, thisMachine } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import {
   type Claim,
@@ -173,6 +173,7 @@ export class StoredClaims {
 
   *#observe(): Steps<unknown, Observation> {
     const now = yield* this.#register.now(this.#target.key)
+    beginMoment()
     return observe(now, lookingOnce(this.#liveness), this.#target.name)
   }
 

@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { explained, ifPossible } from '../errors/if-possible.ts'
+import { closeSync, fstatSync, lstatSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { explained } from '../errors/if-possible.ts'
 import { codedError } from '../errors/stint-error.ts'
 import { systemClock } from '../process/clock.ts'
 import { openPrivateFile } from './private-file.ts'
-import { readLastLines, safeOpenFlags } from './regular-file.ts'
+import { readLastLines, readRecentLines } from './regular-file.ts'
 
 /** A full log is renamed to this name, and replaces the one before it. */
 const olderOf = (path: string): string => `${path}.1`
@@ -69,32 +60,11 @@ function rotate(path: string, maxBytes: number): void {
  * at the end of the newer: a look that does without if it cannot read them.
  */
 export function readBoundedLog(path: string, maxBytes: number, lastBytes?: number): string[] {
-  if (lastBytes !== undefined) return lastLines(readAll(path) ?? '', lastBytes)
+  if (lastBytes !== undefined) return readRecentLines(path, lastBytes, 2 * maxBytes)
   return explained(
     (error) => codedError(error, `read ${path}`),
     () => [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes, 'throwOnError')),
   )
-}
-
-/** The text of a log, read without a stat, for which Node would compile more than it takes to read. */
-const readAll = (path: string): string | undefined =>
-  ifPossible(() => {
-    const fd = openSync(path, safeOpenFlags)
-    try {
-      return readFileSync(fd, 'utf8')
-    } finally {
-      closeSync(fd)
-    }
-  })
-
-/** The complete lines in the last `maxLength` characters of a text. */
-function lastLines(text: string, maxLength: number): string[] {
-  // One character more: if it is a line break, the line after it is complete.
-  const lines = text
-    .slice(-maxLength - 1)
-    .split('\n')
-    .slice(0, -1)
-  return text.length > maxLength ? lines.slice(1) : lines
 }
 
 /** Removes both files; returns how many there were. */

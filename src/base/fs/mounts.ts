@@ -44,7 +44,7 @@ export function mountHolding(path: string, mountinfo: string = readMountinfo()):
   return found
 }
 
-/** mountinfo escapes white space and backslashes in a path as octal digits. The backslash comes first here. */
+/** The characters that mountinfo escapes in a path. The backslash is first: all the escapes contain one. */
 const mountEscapes = [
   ['\\', '\\134'],
   [' ', '\\040'],

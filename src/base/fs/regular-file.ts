@@ -52,16 +52,35 @@ export function readLastLines(path: string, maxBytes = 64 << 20, onError?: 'thro
     try {
       // One byte more: if it is a line break, the line after it is complete.
       const start = Math.max(0, size - maxBytes - 1)
-      const lines = readFrom(fd, start, size - start)
-        .split('\n')
-        .slice(0, -1)
-      return start === 0 ? lines : lines.slice(1)
+      return completeLines(readFrom(fd, start, size - start), start > 0)
     } finally {
       closeSync(fd)
     }
   }
   return (onError === 'throwOnError' ? ifRegular(read) : ifPossible(read)) ?? []
 }
+
+/**
+ * The same lines of a small log, which has at most `logBytes`; none if it is larger or cannot be read.
+ * Without a stat, which a hook would need only for this: Node compiles it at its first use.
+ */
+export function readRecentLines(path: string, maxBytes: number, logBytes: number): string[] {
+  const read = (): string[] => {
+    const fd = openSync(path, safeOpenFlags)
+    try {
+      const bytes = Buffer.allocUnsafe(logBytes + 1)
+      const size = readSync(fd, bytes)
+      const start = Math.max(0, size - maxBytes - 1)
+      return size > logBytes ? [] : completeLines(bytes.toString('utf8', start, size), start > 0)
+    } finally {
+      closeSync(fd)
+    }
+  }
+  return ifPossible(read) ?? []
+}
+
+/** The lines of a text that end with a line break; of a text that is cut, without the first one. */
+const completeLines = (text: string, isCut: boolean): string[] => text.split('\n').slice(isCut ? 1 : 0, -1)
 
 function readFrom(fd: number, start: number, length: number): string {
   const bytes = Buffer.allocUnsafe(length)

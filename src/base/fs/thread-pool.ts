@@ -20,8 +20,8 @@ const slowMs = 2
 const quickMs = 1
 const quickSyncs = 64
 /**
- * A file system stays slow for this many times as long as a slow sync took. The next one after that is on the
- * event loop, and may be slow again: so all of those take at most a 25th of its time, whatever their rhythm.
+ * A file system stays slow for this many times as long as its slow sync has kept the event loop. The next one
+ * after that may be slow again: so in the long run they keep it for at most a 25th of the time.
  */
 const slowTimes = 25
 
@@ -29,11 +29,8 @@ export const quickPace: SyncPace = { isSlow: false, quick: 0, slowUntilMs: 0 }
 
 /** The pace after a sync that took this long, and ended at `nowMs`. */
 export function paceAfter(pace: SyncPace, syncMs: number, nowMs: number): SyncPace {
-  if (syncMs > slowMs) {
-    const slowUntilMs = Math.max(pace.slowUntilMs, nowMs + slowTimes * syncMs)
-    return { isSlow: true, quick: 0, slowUntilMs }
-  }
-  if (!pace.isSlow) return pace
+  if (!pace.isSlow)
+    return syncMs > slowMs ? { isSlow: true, quick: 0, slowUntilMs: nowMs + slowTimes * syncMs } : pace
   const quick = syncMs < quickMs ? pace.quick + 1 : 0
   return quick < quickSyncs || nowMs < pace.slowUntilMs ? { ...pace, quick } : quickPace
 }

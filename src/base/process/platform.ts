@@ -20,12 +20,12 @@ export interface ProcessStat {
   started: number
 }
 
-/** Set while `withEachProcessReadOnce` runs: the processes read so far. */
+/** Set while `withEachProcessReadOnce` runs: the processes that were read since the last moment began. */
 let seen: Map<number, ProcessStat | undefined> | undefined
 
 /**
- * Runs a short synchronous function, in which every process is read once: its decisions are about one moment,
- * and ask several times about the same processes. A hook spends a tenth of its own time on these reads.
+ * Runs a synchronous function for which each process is read once in a moment: a decision asks several times
+ * about the same ones. A moment lasts until `beginMoment`.
  */
 export function withEachProcessReadOnce<Result>(decide: () => Result): Result {
   seen = new Map()
@@ -35,6 +35,12 @@ export function withEachProcessReadOnce<Result>(decide: () => Result): Result {
     seen = undefined
   }
 }
+
+/**
+ * Forgets the processes that were read. Each attempt to change a record looks at them anew: this process may
+ * have been suspended since the last one, and a pid may be that of another process by now.
+ */
+export const beginMoment = (): void => seen?.clear()
 
 /** Reads a process's stat; undefined if /proc does not show the process. */
 export function readProcessStat(pid: number): ProcessStat | undefined {

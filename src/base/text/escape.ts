@@ -11,7 +11,7 @@ export const visibleText = (text: string, maxLength = 2000): string =>
 
 const visible = (text: string): string => (plain.test(text) ? text : text.replaceAll(unseen(), escaped))
 
-/** ASCII, the letters of Western Europe, quotation marks and dashes: a hook has no time to build `unseen`. */
+/** ASCII, Latin letters, quotation marks and dashes: most texts have no others, and need no `unseen`. */
 const plain = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017f\u2010-\u2027]*$/
 
 /** Like `visibleText` for a message of any length: its line ends and tabs stay. */

@@ -1,6 +1,6 @@
 /**
  * MD5 of a string, in hex; it names lock directories, and is not for security. Loading node:crypto would make
- * every hook call 3 ms slower. A hook runs this once, interpreted: so the loops call no functions.
+ * every hook call 3 ms slower. A hook runs this once, interpreted: so the 64 steps call no functions.
  */
 export function md5(text: string): string {
   const words = pad(text)
