@@ -116,6 +116,7 @@ test('if several sessions share the process, a child counts in the workspace, an
   expect(state({})).toBe('running')
   expect(state({ directory: '/w' })).toBe('running')
   expect(state({ directory: '/w2' })).toBe('none')
+  expect(state({ directory: '' })).toBe('none')
   expect(state({ environment: 'SESSION=a' })).toBe('running')
   expect(state({ environment: 'SESSION=ab' })).toBe('none')
 })

@@ -20,6 +20,16 @@ test('the table shows a process with its parent, start, user, directory and vari
   expect(found && startedSince(found, { ticks: (found.started ?? 0) + 1, wall: before.wall })).toBe(false)
 })
 
+test('a process that has ended, and was not reaped yet, has no directory', async () => {
+  await using world = new World()
+  const { pid, child, finished } = world.start('sleep', ['600'], { cwd: world.tmp })
+  child.kill('SIGKILL')
+  // Node reaps it only in a later turn.
+  while (readProcessTable().processes.some((each) => each.pid === pid && each.state !== 'Z'));
+  expect(readProcessTable().directoryOf(pid)).toBe('')
+  await finished
+})
+
 test('the table of a root has its descendants and the ancestors of this process, and no others', async () => {
   await using world = new World()
   const other = world.start('sleep', ['600'])
@@ -46,7 +56,7 @@ test('the table of a root has its descendants and the ancestors of this process,
 test('what cannot be read about a process is unknown', () => {
   const table = readProcessTable()
   expect(table.userOf(0x7ffffff0)).toBeUndefined()
-  expect(table.directoryOf(0x7ffffff0)).toBeUndefined()
+  expect(table.directoryOf(0x7ffffff0)).toBe('')
   expect(table.environmentOf(0x7ffffff0)).toBe('')
 })
 

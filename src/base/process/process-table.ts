@@ -1,5 +1,5 @@
 import { readlinkSync, statSync } from 'node:fs'
-import { ifPossible } from '../errors/if-possible.ts'
+import { errorCode } from '../errors/stint-error.ts'
 import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
 import {
@@ -17,7 +17,7 @@ export interface ProcessTable {
   readonly processes: readonly TableProcess[]
   /** False if processes may be missing, as in a /proc that hides other users: finding none proves nothing. */
   readonly isComplete: boolean
-  /** The working directory of a process; undefined if this user may not know it. */
+  /** The working directory of a process; empty if it has ended, undefined if this user may not know it. */
   directoryOf(pid: number): string | undefined
   /** The user id of a process; undefined if it has ended. */
   userOf(pid: number): number | undefined
@@ -90,10 +90,19 @@ function tableByProc(stats: readonly ProcessStat[]): ProcessTable {
     processes,
     // With hidepid, /proc shows a user only their own processes. The first process is seldom theirs.
     isComplete: processes.some(({ pid }) => pid === 1),
-    directoryOf: (pid) => ifPossible(() => readlinkSync(`/proc/${pid}/cwd`)),
+    directoryOf: readDirectory,
     userOf: (pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid,
     environmentOf: readEnvironment,
     commandOf: (pid) => readSystemFile(`/proc/${pid}/cmdline`) ?? '',
+  }
+}
+
+/** A process that exits has no directory any more, a moment before its state says so. */
+function readDirectory(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch (error) {
+    return ['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '') ? '' : undefined
   }
 }
 
