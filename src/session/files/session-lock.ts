@@ -37,11 +37,25 @@ export interface ObservedLock {
 }
 
 /** Reads the lock of the session in a directory, and judges its holder now. */
-export const observeLock = (root: string): ObservedLock => observe(readEntry(lockRegister(root)))
+export function observeLock(root: string, livenessOf = livenessOfHolder): ObservedLock {
+  const register = lockRegister(root)
+  let entry = readEntry(register)
+  for (;;) {
+    const observed = observe(entry, livenessOf)
+    if (observed.standing !== 'dead' || observed.record?.holder === undefined) return observed
+    // A holder may have released the lock after it was read, and ended before it was judged: then it is not
+    // a crash. A process that has ended releases nothing more, so a second look tells.
+    const again = readEntry(register)
+    if (again.epoch === entry.epoch) return observed
+    entry = again
+  }
+}
 
-function observe({ text, epoch }: RegisterEntry): ObservedLock {
+const livenessOfHolder = ({ process }: Holder): Liveness => liveness(process)
+
+function observe({ text, epoch }: RegisterEntry, livenessOf = livenessOfHolder): ObservedLock {
   const record = parseLockRecord(text, epoch)
-  return { record, standing: lockStanding(record, Date.now(), ({ process }) => liveness(process)), epoch }
+  return { record, standing: lockStanding(record, Date.now(), livenessOf), epoch }
 }
 
 /** Judges a lock from plain data. */
