@@ -80,7 +80,8 @@ test('unreadable entries count as 0 bytes and are reported, without an error', a
   }
   execFileSync('chmod', ['755', world.tmp])
   const script = `import { measureSteps } from ${JSON.stringify(join(projectRoot, 'dist/base/fs/measure-tree.js'))}
-    console.log(JSON.stringify(measureSteps(process.argv[1]).next().value))`
+    import { runToEnd } from ${JSON.stringify(join(projectRoot, 'dist/base/process/run-generator.js'))}
+    console.log(JSON.stringify(runToEnd(measureSteps(process.argv[1]))))`
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
   const { stdout, stderr } = await world.start(
     process.execPath,
