@@ -61,7 +61,7 @@ export function readLastLines(path: string, maxBytes = 64 << 20, onError?: 'thro
 }
 
 /**
- * The same lines of a small log, which has at most `logBytes`; none if it is larger or cannot be read.
+ * Reads the last lines of a small log like `readLastLines`; none if it has over `logBytes` or cannot be read.
  * Without a stat, which a hook would need only for this: Node compiles it at its first use.
  */
 export function readRecentLines(path: string, maxBytes: number, logBytes: number): string[] {
