@@ -77,19 +77,31 @@ async function bundleLauncher(name, source, loads) {
 }
 
 async function bundleHook() {
-  // As small as possible. ASCII, so that Node reads it without decoding.
-  await bundle({
+  // As small as possible. ASCII, so that Node reads it without decoding. In a function already: to put the
+  // text into one, the launcher would copy it at every tool call.
+  const loadedByLauncher = {
     outdir: bin,
-    entryPoints: { 'hook-main': 'src/hook/main.ts' },
     charset: 'ascii',
+    banner: { js: '(function (require, module, __dirname) {' },
+    footer: { js: '})' },
+  }
+  await bundle({
+    ...loadedByLauncher,
+    entryPoints: { 'hook-main': 'src/hook/main.ts' },
     external: ['./hook-record.cjs', './hook-git.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
-    outdir: bin,
+    ...loadedByLauncher,
     entryPoints: {
       'hook-git': 'src/hook/git-aftermath.ts',
       'hook-record': 'src/hook/record/record-in-hook.ts',
+    },
+    plugins: [loadApart],
+  })
+  await bundle({
+    outdir: bin,
+    entryPoints: {
       'hook-recorder': 'src/hook/record/recorder-bin.ts',
       wrap: 'src/base/text/wrap.ts',
     },

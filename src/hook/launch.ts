@@ -46,11 +46,11 @@ function runMain(): Ended {
   }
 }
 
-/** Loads a CommonJS module from its cache, or compiles it. */
+/** Loads a CommonJS module from its cache, or compiles it. The build has put its text into a function. */
 function load(name: string): unknown {
   const file = `${__dirname}/${name}.cjs`
   const cache = `${__dirname}/${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`
-  const source = `(function (require, module, __dirname) {${read(file).toString('latin1')}\n})`
+  const source = read(file).toString()
   // The last byte counts the calls.
   const bytes = tryRead(cache)
   const script = new Script(source, { filename: file, cachedData: bytes?.subarray(0, -1) })
