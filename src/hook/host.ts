@@ -111,6 +111,8 @@ export interface Host {
    * claim. PowerShell is none.
    */
   readonly posixShells: readonly string[]
+  /** Types commands into a terminal: an interactive zsh has no comments, and expands `!` from its history. */
+  readonly typesCommands?: true
   /** A process has one session at a time, and `/clear` or a resume only changes its id. */
   readonly renamesSessions: boolean
   /** Other hosts also run the hooks in this host's settings: `senders` tells who sent an event. */

@@ -20,6 +20,32 @@ test('the list of the programs with checked arguments has all their names', () =
   expect(checkedNames.split(' ')).toEqual(Object.keys(checkedPrograms()))
 })
 
+test.each([
+  'git config --get a.b',
+  'git config --global --get-regexp alias',
+  'git config a.b',
+  'git config get a.b',
+  'git branch --contains HEAD',
+  'git branch -a --merged main',
+  'git tag --points-at HEAD',
+  "git tag -l 'v*' --sort=-v:refname",
+  'git remote show origin',
+  'git ls-remote origin --heads',
+  'git reflog -n 5',
+  'git bisect log',
+  'ls | xargs -I{} grep -n x {}',
+  "sed -n -e '1,5p' -e '/^## /p' a.txt",
+  "awk -F: -v n=1 '{print $n}' a.txt",
+  "printf '%s\\n' 'a=$b'",
+  'printf %03d 5',
+  '[ 1 -eq 1 ]',
+  'test -f a.txt',
+  'xxd -p -l16 a.txt',
+  'uniq -c a.txt',
+])('%s reads', (command) => {
+  expect(onlyReads(command)).toBe(true)
+})
+
 test('a very long command counts as a change, at once and without an error', () => {
   for (const part of ['x', '"', '\n', 'time ', 'ls;', 'xargs '])
     expect(onlyReads(`ls ${part.repeat(10_000_000)}`), part).toBe(false)
@@ -54,6 +80,30 @@ test.each([
   ],
   ['an option behind the end of the options', ['git log -S -- --output=x', 'sort -t -- -o x']],
   [
+    'an operand that looks like an option',
+    [
+      ...[
+        'uniq a -c',
+        'uniq a -- -c',
+        'xxd a -p',
+        'hostname -- -s',
+        'git symbolic-ref refs/heads/x -- --short',
+      ],
+      ...['git config a.b --get', 'git config a.b -l', 'git config a.b -- --list', 'git config -- a.b --get'],
+      ...['git tag x --list', 'git branch x --contains', 'git branch -- x --list'],
+    ],
+  ],
+  [
+    'an option or operand that may be a value of another option',
+    [
+      'git branch --sort --list x',
+      'git tag --format --contains x',
+      `awk -F -v 'BEGIN{system("rm x")}' y`,
+      'awk -F -F -f x',
+      'git reflog -n -n expire',
+    ],
+  ],
+  [
     'an operand that writes',
     [
       'uniq a b',
@@ -81,7 +131,15 @@ test.each([
   ['configuration of git', ['git -c core.pager=./x log', 'git config --unset a.b', 'git config edit']],
   [
     'a script of sed that writes',
-    ["sed -n 'w x' y", 'sed s/a/b/w', "sed 's/a/b/e'", 'sed -i p x', "sed -e 'w x' 5p"],
+    [
+      "sed -n 'w x' y",
+      'sed s/a/b/w',
+      "sed 's/a/b/e'",
+      'sed -i p x',
+      "sed -e 'w x' 5p",
+      "sed -e p -e 'w x'",
+      'sed p -i',
+    ],
   ],
   ['a script of sed that versions read differently', ["sed 's/[/]/p;s/w x/y/'"]],
   [
@@ -92,13 +150,37 @@ test.each([
     'arithmetic that runs a command',
     ["test -v 'x[$(rm y)]'", "[ 'x[$(rm y)]' -eq 1 ]", "printf %d 'x[$(rm y)]'"],
   ],
-  ['a variable of the shell', ['printf -v PATH x', 'set -k', 'set -- x']],
+  [
+    'a variable of the shell',
+    [
+      ...[
+        'printf -v PATH x',
+        'set -k',
+        'set -- x',
+        'printf %n PATH',
+        'printf %d PATH=1',
+        "printf '%*s' PATH=1 x",
+      ],
+      ...['[ PATH=1 -eq 1 ]', 'test PATH++ -gt 0', 'test -t PATH=1'],
+    ],
+  ],
   [
     'a program behind another',
-    ['xargs rm', 'xargs sort', 'time rm x', 'command rm x', 'timeout 5 rm x', 'env rm x'],
+    [
+      ...[
+        'xargs rm',
+        'xargs sort',
+        'time rm x',
+        'command rm x',
+        'timeout 5 rm x',
+        'env rm x',
+        'arch -arm64 rm x',
+      ],
+      ...['xargs -I ls ls', 'xargs -Ils ls', 'xargs -I{} {} x'],
+    ],
   ],
   ['a program that runs its input', ['echo x | python3 -v', 'make version', 'node version', 'java version']],
-  ['a remote that runs a program', ['git ls-remote ext::x']],
+  ['a remote that runs a program', ['git ls-remote ext::x', 'git remote show ext::x']],
   ['a command of stint that changes something', ['stint lock break', 'stint sweep', 'stint sessions rm x']],
 ])('%s is a change', (_, commands) => {
   expect(commands.filter(onlyReads)).toEqual([])
@@ -116,6 +198,20 @@ test('a lexer that overlooks redirections is noticed', async () => {
   await using world = new World()
   const isReading = (command: string): boolean => onlyReads(command.replaceAll(/> ?hit/g, ''))
   const repository = makeReadingSandbox(world.tmp)
-  const { changing } = tryCommands(repository, { seed: 1, count: 200, isReading })
+  const { changing } = tryCommands(repository, { seed: 1, count: 400, isReading })
+  expect(changing).not.toEqual([])
+})
+
+test('a table that overlooks the place of an option is noticed', async () => {
+  await using world = new World()
+  const isReading = (command: string): boolean => {
+    const words = command.split(' ')
+    const program = words.splice(0, words[0] === 'git' ? 2 : 1)
+    const isOption = (word: string): boolean => /^-./.test(word)
+    const operands = words.filter((word) => !isOption(word))
+    return onlyReads([...program, ...words.filter(isOption), ...operands].join(' '))
+  }
+  const repository = makeReadingSandbox(world.tmp)
+  const { changing } = tryCommands(repository, { seed: 1, count: 400, isReading })
   expect(changing).not.toEqual([])
 })

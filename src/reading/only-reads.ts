@@ -84,8 +84,11 @@ function isReadingXargs(words: readonly ShellWord[]): boolean {
   for (; words[at]?.text.startsWith('-'); at++) {
     const { text, expands } = words[at] ?? none
     if (expands) return false
-    if (/^-[nLPdI]$/.test(text)) at++
-    else if (!/^-(?:[0rtx]+|[nLP]\d+|d.+|I.+)$/.test(text)) return false
+    // Some versions put a line of the input into the program's name, too: so no letter may stand for it.
+    if (/^-I/.test(text)) {
+      if (!/^[{}%@]+$/.test(text.slice(2) || (words[++at] ?? none).text)) return false
+    } else if (/^-[nLPd]$/.test(text)) at++
+    else if (!/^-(?:[0rtx]+|[nLP]\d+|d.+)$/.test(text)) return false
   }
   const [program, ...more] = words.slice(at)
   if (program === undefined) return true
@@ -127,11 +130,12 @@ function accepts(program: ReadingProgram | undefined, words: readonly ShellWord[
 }
 
 /**
- * Checks every word that begins with a dash as an option, even behind `--` and where a value is expected: the
- * program may take it for one.
+ * Checks every word that begins with a dash as an option, even behind `--`, behind an operand and where a
+ * value is expected: the program may take it for one. It may also take it for an operand or a value, so where
+ * the operands count, a dash behind the first of them or behind `--` begins an operand, and no value.
  */
 function acceptsArguments(
-  { flags = '', values = '', long = '', first = /^/, operands: check = () => true }: ReadingArguments,
+  { flags = '', values = '', long = '', first = /^/, operands: check }: ReadingArguments,
   words: readonly string[],
 ): boolean {
   if (!first.test(words[0] ?? '')) return false
@@ -139,20 +143,27 @@ function acceptsArguments(
   const options: string[] = []
   const operands: string[] = []
   let isValue = false
+  let isBehindOptions = false
   for (const word of words) {
     const wasValue = isValue
     isValue = false
+    const isDashed = word.startsWith('-') && word !== '-'
+    if (isDashed && wasValue && check !== undefined) return false
     if (word.startsWith('--')) {
       const [name = ''] = word.slice(2).split('=', 1)
       if (word !== '--' && !longNames.has(name)) return false
-      options.push(word)
-    } else if (word.startsWith('-') && word !== '-') {
+    } else if (isDashed) {
       const letters = word.slice(1).split('')
       const other = letters.findIndex((letter) => !flags.includes(letter))
       if (other >= 0 && !values.includes(letters[other] ?? '')) return false
-      isValue = other === letters.length - 1
-      options.push(word)
-    } else if (!wasValue) operands.push(word)
+      isValue = other === letters.length - 1 && !isBehindOptions
+    }
+    if (word === '--' && !isBehindOptions) isBehindOptions = true
+    else if (isDashed && !isBehindOptions) options.push(word)
+    else if (!wasValue) {
+      operands.push(word)
+      isBehindOptions = true
+    }
   }
-  return check(operands, options)
+  return check === undefined || check(operands, options)
 }

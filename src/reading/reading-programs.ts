@@ -8,7 +8,7 @@ export interface ReadingArguments {
   long?: string
   /** Matches the first word, if that is a subcommand. */
   first?: RegExp
-  /** Checks the words that are neither options nor values of short options. */
+  /** Checks the words that are neither options nor values of short options, and the options before them. */
   operands?: (operands: readonly string[], options: readonly string[]) => boolean
 }
 
@@ -64,19 +64,46 @@ function isHarmlessSedScript(script: string): boolean {
   return harmlessSedScript.test(script)
 }
 
-/** zsh and bash evaluate some words as arithmetic, which can run a command: `test -v 'x[$(rm file)]'`. */
-const testWord = /^(?!-v$)[\w./@:+=!~,-]*$/
+/** sed with options before its script, or before each `-e SCRIPT`. */
+function isHarmlessSed(words: readonly string[]): boolean {
+  let at = 0
+  let scripts = 0
+  for (; words[at]?.startsWith('-'); at++) {
+    const word = words[at] ?? ''
+    if (!/^-[nEr]*e?$/.test(word) || word === '-') return false
+    if (!word.endsWith('e')) continue
+    if (!isHarmlessSedScript(words[++at] ?? '')) return false
+    scripts += 1
+  }
+  const operands = words.slice(at)
+  return allMatch(/^(?!-)/)(operands) && (scripts > 0 || isHarmlessSedScript(operands[0] ?? ''))
+}
 
-/** Programs that only print what they are given or what they find, in every version that we know. */
+/**
+ * zsh and bash evaluate numbers as arithmetic, which can run a command or set a variable:
+ * `test -v 'x[$(rm file)]'`, `test PATH=1 -eq 1`.
+ */
+function isHarmlessTest(words: readonly string[]): boolean {
+  const isNumeric = words.some((word) => /^-(?:eq|ne|lt|gt|le|ge|t)$/.test(word))
+  return allMatch(isNumeric ? /^(?:\d*|!|-[a-uw-z]{1,2})$/ : /^(?!-v$)[\w./@:+=!~,-]*$/)(words)
+}
+
+/** In place of a number, zsh and bash take arithmetic; `%n` and `-v` set a variable. */
+function isHarmlessPrintf([format = '', ...values]: readonly string[]): boolean {
+  const isOfText = /^(?!-)(?:[^%]|%%|%[-\d.]*[sbq])*$/.test(format)
+  return isOfText || (!format.startsWith('-') && allMatch(/^[\d.]*$/)(values))
+}
+
+/** Programs that only print what they are given or find, with all options of every version that we know. */
 export const printingPrograms =
-  ': arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free ' +
+  ': basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free ' +
   'getconf grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd ' +
   'readlink realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname ' +
   'uptime wc whereis which whoami zcat'
 
 /** The names in `checkedPrograms`. */
 export const checkedNames =
-  'bun cc clang gcc make node perl php ruby tsc cargo deno python python3 rustc cmake java go [ awk base64 date env ' +
+  'bun cc clang gcc make node perl php ruby tsc cargo deno python python3 rustc cmake java go [ arch awk base64 date env ' +
   'exit fd file find hostname printf rg sed set sort tar test tree uniq unzip xxd'
 
 /** Whether a word is one of those in a text. A set would have to be made first, and an agent waits. */
@@ -111,7 +138,9 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
     cmake: longVersion,
     java: longVersion,
     go: onlyWord(/^version$/),
-    '[': (words) => words.at(-1) === ']' && allMatch(testWord)(words.slice(0, -1)),
+    '[': (words) => words.at(-1) === ']' && isHarmlessTest(words.slice(0, -1)),
+    // With words, that of macOS runs a program.
+    arch: (words) => words.length === 0,
     // An awk program writes through a redirection or a pipe; `@` calls a function by a computed name.
     awk: { values: 'Fv', operands: ([program = '']) => !/>(?!=)|[|@`]|system|getline/.test(program) },
     base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
@@ -131,13 +160,14 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       extension fixed-strings follow full-path glob hidden ignore-case list-details max-depth max-results min-depth
       no-ignore no-ignore-vcs print0 prune quiet relative-path show-errors size strip-cwd-prefix type unrestricted`,
     },
+    // -p sets the times of the file.
     file: {
-      flags: 'bEhikLNnprsvz0',
+      flags: 'bEhikLNnrsvz0',
       long: 'brief dereference mime mime-encoding mime-type no-dereference no-pad version',
     },
     find: (words) => words.every(isHarmlessFindWord),
     hostname: { flags: 'AdfIis', operands: none },
-    printf: ([format = '', ...more]) => !format.startsWith('-') && allMatch(/^[^$`]*$/)([format, ...more]),
+    printf: isHarmlessPrintf,
     rg: {
       flags: '.0aFHIilLnNopqsSuUvwxcPzb',
       values: 'ABCdefgjmMrtT',
@@ -150,7 +180,7 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       one-file-system only-matching passthru pcre2 pretty quiet regexp replace search-zip smart-case sort sortr stats
       stop-on-nonmatch text threads trim type type-list type-not unrestricted version vimgrep with-filename word-regexp`,
     },
-    sed: { flags: 'nEr', operands: ([script = '']) => isHarmlessSedScript(script) },
+    sed: isHarmlessSed,
     // `set -k` would turn later arguments into variables.
     set: allMatch(/^(?:[-+][eux]*o?|pipefail|errexit|nounset|xtrace)$/),
     sort: {
@@ -160,7 +190,7 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       ignore-leading-blanks key month-sort numeric-sort random-sort reverse stable unique version-sort zero-terminated`,
     },
     tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
-    test: allMatch(testWord),
+    test: isHarmlessTest,
     tree: {
       flags: 'aAcCdDfFghiJlnNpqQrsStuUvxX',
       values: 'ILP',
@@ -175,15 +205,29 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       operands: atMostOne,
     },
     unzip: ([letters = '', ...more]) => /^-q?[lvZ]1?$/.test(letters) && allMatch(/^[^-]/)(more),
-    // The second operand is the file that xxd writes. Its options have several letters: `-ps` is one.
+    // The second operand is the file that xxd writes, whatever it begins with. Its options have several
+    // letters: `-ps` is one.
     xxd: (words) =>
-      words.every((word) => /^(?:[^-].*|-[abeipu]|-[cgls]\d+)$/.test(word)) &&
-      words.filter((word) => !word.startsWith('-')).length <= 1,
+      allMatch(/^-(?:[abeipu]|[cgls]\d+)$/)(words.slice(0, -1)) &&
+      /^(?:[^-].*|-[abeipu]|-[cgls]\d+|)$/.test(words.at(-1) ?? ''),
   })
 
-/** With an operand, `git branch` and `git tag` create something, unless they list what matches it. */
+/** Options that make git list what matches its operands. */
+export const listingOptions =
+  '-l --list --contains --no-contains --merged --no-merged --points-at --get --get-all --get-regexp'
+
+const isListing = (option: string): boolean => isListed(option.replace(/=[^]*/, ''), listingOptions)
+
+/**
+ * With an operand, `git branch` and `git tag` create something, unless they list what matches it. `--sort` and
+ * `--format` take the next word for their value, even if it is `--list`.
+ */
 const onlyLists: Operands = (operands, options) =>
-  operands.length === 0 || options.includes('--list') || options.includes('-l')
+  operands.length === 0 ||
+  (options.some(isListing) && !options.includes('--sort') && !options.includes('--format'))
+
+/** A remote with `::` in its name runs a program. */
+const plainNames = /* @__PURE__ */ allMatch(/^[\w./-]+$/)
 
 let gitCommands: Readonly<Record<string, ReadingArguments>> | undefined
 
@@ -217,6 +261,7 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
   return {
     // Without --output, it writes to stdout.
     archive: { flags: 'lv0123456789', long: 'format list prefix verbose worktree-attributes' },
+    bisect: { first: /^log$/ },
     blame: {
       flags: 'bcCefFklMnpstw',
       values: 'L',
@@ -234,9 +279,9 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
     config: {
       flags: 'lz',
       long: 'get get-all get-regexp global list local name-only null show-origin show-scope system worktree',
-      // `git config NAME` reads, `git config NAME VALUE` writes.
+      // `git config NAME` reads, `git config NAME VALUE` writes, whatever the value begins with.
       operands: ([first = '', second], options) =>
-        options.some((option) => /^(?:-l|--list|--get.*)$/.test(option)) ||
+        options.some(isListing) ||
         first === 'get' ||
         (second === undefined && (first === 'list' || first.includes('.'))),
     },
@@ -273,11 +318,10 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
       exclude-standard format full-name ignored killed modified no-empty-directory others recurse-submodules
       resolve-undo sparse stage unmerged with-tree`,
     },
-    // A remote with `::` in its name runs a program.
     'ls-remote': {
       flags: 'htq',
       long: 'branches exit-code get-url heads quiet refs sort symref tags',
-      operands: allMatch(/^[\w./-]+$/),
+      operands: plainNames,
     },
     'ls-tree': {
       flags: 'drtlz',
@@ -287,7 +331,11 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
     'name-rev': { long: 'all always exclude name-only no-undefined refs tags' },
     notes: { first: /^(?:list|show)$/ },
     reflog: { ...logArguments, operands: firstIs('', 'show', 'HEAD') },
-    remote: { flags: 'v', long: 'all push verbose', operands: firstIs('', 'get-url', 'show') },
+    remote: {
+      flags: 'v',
+      long: 'all push verbose',
+      operands: (words) => firstIs('', 'get-url', 'show')(words, []) && plainNames(words),
+    },
     'rev-list': { ...logArguments, long: `${logOptions} header objects` },
     'rev-parse': {
       flags: 'q',

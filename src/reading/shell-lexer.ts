@@ -59,8 +59,8 @@ function* tokens(line: string): Generator<Token> {
 
 const isLowerCase = (char: string): boolean => char >= 'a' && char <= 'z'
 
-/** Braces only in `stash@{0}`, where no shell expands them. */
-const plain = /(?:[\w%+,\-./:=~^]|@(?:\{\d+\})?)+/y
+/** Braces only in `stash@{0}` and `{}`, where no shell expands them. */
+const plain = /(?:[\w%+,\-./:=~^]|@(?:\{\d+\})?|\{\})+/y
 const glob = /[*?[\]]+/y
 const escaped = /\\[^\n]/y
 /** No backslash before the quote: fish, unlike the others, would go on after it. */

@@ -29,7 +29,7 @@ export function makeReadingSandbox(directory: string): string {
 }
 
 /**
- * Makes up commands, and runs those that `isReading` takes for reading, in bash and dash in turn. Returns how
+ * Makes up commands, and runs those that `isReading` takes for reading, in bash, dash and zsh in turn. Returns how
  * many ran, and after which of them a file, a ref or the configuration was not what it had been.
  */
 export function tryCommands(
@@ -44,7 +44,7 @@ export function tryCommands(
     const command = makeUp(random)
     if (!isReading(command)) continue
     const before = stateOf(repository)
-    const shell = ran++ % 2 === 0 ? 'bash' : 'dash'
+    const shell = ['bash', 'dash', 'zsh'][ran++ % 3] ?? ''
     spawnSync('timeout', ['2', shell, '-c', command], { cwd: repository, env, stdio: 'ignore' })
     if (stateOf(repository) !== before) changing.push(command)
   }
@@ -194,21 +194,76 @@ const gitPrograms = [...Object.keys(readingGitCommands()), 'add', 'commit', 'che
   (name) => `git ${name}`,
 )
 
+/** The options of programs whose row in the table is a function. */
+const ofFunctions: Readonly<Record<string, string>> = {
+  '[': '-f -t -eq = ! ]',
+  arch: '-arm64 -x86_64',
+  find: '-name -o -not -newer',
+  printf: '-v %s %d %n',
+  sed: '-n -e -ne -E -i -s',
+  tar: '-tf tf -tzf -xf -cf',
+  test: '-f -t -eq = !',
+  unzip: '-l -v -d -o',
+  xxd: '-p -u -i -r -l5 -s1',
+}
+
+/**
+ * Operands of programs for which the place of a word decides whether they write. `date` and `hostname` are
+ * not among them: a mistake would change the machine.
+ */
+const placed: Readonly<Record<string, readonly string[]>> = {
+  awk: [`'BEGIN{system("touch hit")}'`, 'a.txt'],
+  sed: ["'5p'", "'w hit'", 'a.txt'],
+  uniq: ['a.txt', 'hit'],
+  xxd: ['a.txt', 'hit'],
+  'git branch': ['x', 'main'],
+  'git config': ['user.name', 'x'],
+  'git reflog': ['expire', 'show', 'HEAD'],
+  'git remote': ['add', 'show', 'x'],
+  'git symbolic-ref': ['HEAD', 'refs/heads/x'],
+  'git tag': ['x', 'v1'],
+}
+
+/** The options in the row of a program, and `--`. */
+function ownOptions(program: string): string[] {
+  const row = program.startsWith('git ')
+    ? readingGitCommands()[program.slice('git '.length)]
+    : checkedPrograms()[program]
+  if (row === undefined || typeof row === 'function')
+    return ['--', ...(ofFunctions[program] ?? '').split(' ')]
+  const { flags = '', values = '', long = '' } = row
+  return [
+    '--',
+    ...[...flags, ...values].map((letter) => `-${letter}`),
+    ...long.split(/\s+/).map((name) => `--${name}`),
+  ]
+}
+
 /** Makes up a command of programs, options and syntax that read, with some that write. */
 function makeUp(random: () => number): string {
   const oneOf = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? ''
   const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
-  const simple = (): string =>
-    [
+  if (random() < 0.3) {
+    const program = oneOf(Object.keys(placed))
+    const word = (): string => oneOf(random() < 0.5 ? ownOptions(program) : (placed[program] ?? []))
+    return [program, ...Array.from({ length: 1 + Math.floor(random() * 4) }, word)].join(' ')
+  }
+  const simple = (): string => {
+    const program = random() < 0.05 ? oneOf(writers) : oneOf(random() < 0.4 ? gitPrograms : programs)
+    const option = (): string => oneOf(random() < 0.4 ? options : ownOptions(program))
+    return [
       ...sometimes(0.03, () => 'X=hit'),
       ...sometimes(0.1, () => oneOf(wrappers)),
-      random() < 0.05 ? oneOf(writers) : oneOf(random() < 0.4 ? gitPrograms : programs),
-      ...sometimes(0.5, () => oneOf(options)),
+      program,
+      ...sometimes(0.5, option),
+      ...sometimes(0.2, option),
       ...sometimes(0.6, () => oneOf(operands)),
-      ...sometimes(0.2, () => oneOf(options)),
+      ...sometimes(0.3, option),
       ...sometimes(0.3, () => oneOf(operands)),
-      ...sometimes(0.3, () => oneOf(redirections)),
+      ...sometimes(0.1, option),
+      ...sometimes(0.2, () => oneOf(redirections)),
     ].join(' ')
+  }
   const more = [...sometimes(0.3, simple), ...sometimes(0.1, simple)]
   return more.reduce((command, next) => command + oneOf(separators) + next, simple())
 }

@@ -1,6 +1,11 @@
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
-import { changingGitCommands, type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
+import {
+  changingGitCommands,
+  listingOptions,
+  type ReadingArguments,
+  readingGitCommands,
+} from '../../reading/index.ts'
 import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
 
 const head = `#!/bin/sh
@@ -76,12 +81,9 @@ ${Object.entries(readingGitCommands())
   .join('\n')}
   *) return 1 ;;
   esac
-  count=0 first= lists= isvalue=
+  count=0 first= lists= takesnext= odd= isvalue= isbehind= isunclear=
   for word do
-    wasvalue=$isvalue isvalue=
-    case $word in
-    -l | --list | --get*) lists=1 ;;
-    esac
+    wasvalue=$isvalue isvalue= isdashed=1
     case $word in
     --) ;;
     --*)
@@ -99,12 +101,21 @@ ${Object.entries(readingGitCommands())
         break
       done
       ;;
-    *)
-      [ -z "$wasvalue" ] || continue
-      count=$((count + 1))
-      [ $count -gt 1 ] || first=$word
-      ;;
+    *) isdashed= ;;
     esac
+    [ -z "$wasvalue" ] || [ -z "$isdashed" ] || isunclear=1
+    if [ -z "$isbehind" ]; then
+      case $word in
+      --) isbehind=1 ;;
+      ${listing}) lists=1 ;;
+      --sort | --format) takesnext=1 ;;
+      esac
+      [ -z "$isdashed" ] || continue
+    fi
+    [ -z "$wasvalue" ] || continue
+    isbehind=1 isvalue= count=$((count + 1))
+    [ $count -gt 1 ] || first=$word
+    case $word in '' | *[!${letters}${letters.toUpperCase()}_./-]*) odd=1 ;; esac
   done
   case $name in
 ${Object.entries(operandRules)
@@ -116,13 +127,22 @@ ${Object.entries(operandRules)
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
+/** A pattern of the options before the operands that make git list. */
+const listing = listingOptions
+  .split(' ')
+  .map((option) => `${option} | ${option}=*`)
+  .join(' | ')
+
+const listsOnly = '[ $count -eq 0 ] || { [ -n "$lists" ] && [ -z "$takesnext" ]; }'
+
 /** The rules of the table about operands, which are functions there, in shell. A test compares the two. */
 const operandRules: Readonly<Record<string, string>> = {
-  branch: '[ $count -eq 0 ] || [ -n "$lists" ]',
-  tag: '[ $count -eq 0 ] || [ -n "$lists" ]',
+  branch: listsOnly,
+  tag: listsOnly,
   config: `[ -n "$lists" ] || [ "$first" = get ] || case $count,$first in 1,list | 1,*.*) ;; *) false ;; esac`,
-  reflog: `case $first in '' | show | HEAD) ;; *) false ;; esac`,
-  remote: `case $first in '' | get-url | show) ;; *) false ;; esac`,
+  'ls-remote': '[ -z "$odd" ]',
+  reflog: `case $isunclear$first in '' | show | HEAD) ;; *) false ;; esac`,
+  remote: `case $odd$first in '' | get-url | show) ;; *) false ;; esac`,
   'symbolic-ref': '[ $count -le 1 ]',
 }
 

@@ -58,6 +58,7 @@ export const vscode = (): Host => ({
     'runTerminalCommand',
   ],
   posixShells: ['run_in_terminal', 'runTerminalCommand'],
+  typesCommands: true,
   renamesSessions: false,
   sharesSettings: false,
   blocksOnNonzeroExit: false,
