@@ -96,16 +96,17 @@ test('options that an agent does not use are named in a warning, and are not sto
   await using world = new HookUser()
   await world.git('init')
   const options = ['--subagents', 'apart', '--no-handover', '--no-prompts', '--wait', '20s', '--fail-closed']
+  options.push('--prompt-hold', '40m')
   const finished = await world.hook(['install', 'claude', 'gemini', 'opencode', 'git', ...options])
   expect(finished.envelope().warnings).toEqual([
-    'Gemini CLI does not use --subagents, --no-handover',
-    'OpenCode does not use --subagents, --no-handover, --no-prompts',
-    'git does not use --subagents, --wait, --no-handover, --no-prompts',
+    'Gemini CLI does not use --subagents, --prompt-hold, --no-handover',
+    'OpenCode does not use --subagents, --prompt-hold, --no-handover, --no-prompts',
+    'git does not use --subagents, --wait, --prompt-hold, --no-handover, --no-prompts',
   ])
   const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
   const waits = { waitMs: 20_000, failClosed: true }
   expect(hooks.map(({ choices }) => choices)).toEqual([
-    { ...waits, subagents: 'apart', handover: false, prompts: false },
+    { ...waits, subagents: 'apart', promptHoldMs: 2_400_000, handover: false, prompts: false },
     { ...waits, prompts: false },
     waits,
     { failClosed: true },
