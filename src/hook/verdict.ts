@@ -1,4 +1,3 @@
-import { readCommandLine } from '../base/process/platform.ts'
 import { visibleText } from '../base/text/escape.ts'
 import {
   activityText,
@@ -6,6 +5,7 @@ import {
   blockReason,
   type Claim,
   type ClaimActivity,
+  isInSharedServer,
   type LateCall,
   type Note,
   noteText,
@@ -137,18 +137,13 @@ interface Obstacle {
   busy: string
   /** The process that alone keeps the claim. */
   left: { pid: number } | undefined
-  /** Its process is the app-server of Codex, in which the sessions of all windows run. */
   isInSharedServer: boolean
 }
 
 function lookAt(by: Claim, given: Observation): Obstacle {
   const observation = observeSession(by, given)
   const { text: busy, left } = activityText(by, observation)
-  const isInSharedServer = by.holders.some(
-    (holder) =>
-      observation.liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'),
-  )
-  return { by, observation, busy, left, isInSharedServer }
+  return { by, observation, busy, left, isInSharedServer: isInSharedServer(by, observation) }
 }
 
 /** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */

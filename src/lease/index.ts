@@ -47,7 +47,14 @@ export {
   targetKind,
   type Workspace,
 } from './lease-target.ts'
-export { activityText, blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
+export {
+  activityText,
+  blockReason,
+  isInSharedServer,
+  originText,
+  roughDuration,
+  workText,
+} from './lock-held-error.ts'
 export { addNote, listNotes, maxNoteLength, type Note, noteKeptMs, noteText, takeNotes } from './notes.ts'
 export {
   forgetPasses,

@@ -1,4 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
+import { readCommandLine } from '../base/process/platform.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
 import {
@@ -21,6 +22,11 @@ import type { WorkspaceClaims } from './workspace-claims.ts'
 /** The first sentence that a blocked session reads. */
 export const blockReason = (sessionId: string, pid: number | null): string =>
   `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
+
+/** Whether the process of a claim is the app-server of Codex, in which the sessions of all windows run. */
+export const isInSharedServer = ({ policy, holders }: Claim, { liveness }: Observation): boolean =>
+  policy?.shared_process === true &&
+  holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
 
 /** Whose session it is, in a few words: "Claude Code in pts/3 (tmux %5), ada@box, ~/app: “tidy up”". */
 export function originText(origin: ClaimOrigin | undefined, home: string = process.env.HOME ?? ''): string {
@@ -96,7 +102,7 @@ export function heldError(
         'LOCK_HELD',
         `${visibleText(claims.name)} is held by ${visibleText(session_id)}${doing}${busy}${notes && ` (${notes})`}`,
         {
-          hint: `${standingText(by, observation)} ${adviceFor(claims)}`,
+          hint: `${standingText(by, observation)} ${adviceFor(claims, isInSharedServer(by, observation))}`,
           retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
           detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
           facts: {
@@ -129,11 +135,15 @@ function standingText(by: Claim, observation: Observation): string {
   return `Held: ${what}${shared}, for ${since}, ${process}; it ends in ${rest} unless it is refreshed.`
 }
 
-/** A resource has no paths, and no other directory to work in. */
-const adviceFor = (target: WorkspaceClaims): string =>
-  targetKind(target) === 'resource'
-    ? 'Wait for the holder (--wait), or end that session.'
-    : 'Wait for the holder (--wait), claim other paths (--path), work in another workspace, or end that session.'
+/** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */
+function adviceFor(target: WorkspaceClaims, isInServer: boolean): string {
+  const ways = [
+    'Wait for the holder (--wait)',
+    ...(targetKind(target) === 'resource' ? [] : ['claim other paths (--path)', 'work in another workspace']),
+    isInServer ? 'but do not end its pid: it is the app-server of all Codex windows' : 'or end that session',
+  ]
+  return `${ways.join(', ')}.`
+}
 
 /** Saves the stack trace: a caller that retries is refused often, and a trace costs more than a try. */
 function withoutStack(create: () => StintError): StintError {
