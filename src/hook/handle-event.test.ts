@@ -12,7 +12,7 @@ import { type Identity, identify } from '../base/process/liveness.ts'
 import { ticksNow } from '../base/process/process-table.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
-import type { EventKind } from './host.ts'
+import type { EventKind, HostName } from './host.ts'
 
 const minute = 60_000
 const shell = { name: 'Bash', use: 'shell' as const, input: { command: 'make' } }
@@ -221,8 +221,9 @@ test('a batch ends the calls that it names, and a user who interrupts a call end
 test('a command that only reads passes while another session holds the workspace, and claims nothing', async () => {
   await using stage = new Stage()
   const [mine, other] = [stage.agent(), stage.agent()]
-  const run = (command: string, name = 'Bash') => {
+  const run = (command: string, name = 'Bash', host: HostName = 'claude') => {
     const call = {
+      host,
       sessionId: 'b',
       callId: undefined,
       tool: { name, use: 'shell' as const, input: { command } },
@@ -239,6 +240,9 @@ test('a command that only reads passes while another session holds the workspace
   expect(run('git status && make')).toBe('refused')
   expect(run('git status', 'PowerShell')).toBe('refused')
   expect(run('git status', 'mcp__shell__run')).toBe('refused')
+  expect(run('git status # tidy', 'Bash')).toBe('passed')
+  expect(run('git status', 'run_in_terminal', 'vscode')).toBe('passed')
+  expect(run('git status # tidy', 'run_in_terminal', 'vscode')).toBe('refused')
   expect(stage.claims).toEqual(claims)
 })
 

@@ -85,7 +85,7 @@ function isReadingXargs(words: readonly ShellWord[]): boolean {
     const { text, expands } = words[at] ?? none
     if (expands) return false
     // Some versions put a line of the input into the program's name, too: so no letter may stand for it.
-    if (/^-I/.test(text)) {
+    if (text.startsWith('-I')) {
       if (!/^[{}%@]+$/.test(text.slice(2) || (words[++at] ?? none).text)) return false
     } else if (/^-[nLPd]$/.test(text)) at++
     else if (!/^-(?:[0rtx]+|[nLP]\d+|d.+)$/.test(text)) return false

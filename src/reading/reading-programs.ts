@@ -219,8 +219,8 @@ export const listingOptions =
 const isListing = (option: string): boolean => isListed(option.replace(/=[^]*/, ''), listingOptions)
 
 /**
- * With an operand, `git branch` and `git tag` create something, unless they list what matches it. `--sort` and
- * `--format` take the next word for their value, even if it is `--list`.
+ * With an operand, `git branch` and `git tag` create something, unless they list what matches it. `--sort`
+ * and `--format` take the next word for their value, even if it is `--list`.
  */
 const onlyLists: Operands = (operands, options) =>
   operands.length === 0 ||

@@ -27,7 +27,7 @@ export interface SessionStormReport {
   faults: string[]
 }
 
-/** The session that every writer visits. Not a naive one: it would not repeat a visit whose answer was lost. */
+/** The session that all writers visit, but naive ones, which would not repeat a visit with a lost answer. */
 const shared = 'shared'
 const answersLost = 5
 

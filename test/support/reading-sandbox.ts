@@ -29,8 +29,8 @@ export function makeReadingSandbox(directory: string): string {
 }
 
 /**
- * Makes up commands, and runs those that `isReading` takes for reading, in bash, dash and zsh in turn. Returns how
- * many ran, and after which of them a file, a ref or the configuration was not what it had been.
+ * Makes up commands, and runs those that `isReading` takes for reading, in bash, dash and zsh in turn.
+ * Returns how many ran, and after which of them a file, a ref or the configuration was not what it had been.
  */
 export function tryCommands(
   repository: string,
