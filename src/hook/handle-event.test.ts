@@ -242,7 +242,8 @@ test('a command that only reads passes while another session holds the workspace
   expect(run('git status', 'mcp__shell__run')).toBe('refused')
   expect(run('git status # tidy', 'Bash')).toBe('passed')
   expect(run('git status', 'run_in_terminal', 'vscode')).toBe('passed')
-  expect(run('git status # tidy', 'run_in_terminal', 'vscode')).toBe('refused')
+  for (const more of ['# tidy', '"!"', 'x^', '\tx'])
+    expect(run(`git status ${more}`, 'run_in_terminal', 'vscode'), more).toBe('refused')
   expect(stage.claims).toEqual(claims)
 })
 

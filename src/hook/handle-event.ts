@@ -397,7 +397,7 @@ function changingTool(event: HookEvent): Tool | undefined {
 const isHarmlessCommand = ({ host, cwd }: HookEvent, { name, input: { command } }: Tool): boolean =>
   hosts[host].posixShells.includes(name) &&
   typeof command === 'string' &&
-  !(hosts[host].typesCommands && /[#!]/.test(command)) &&
+  !(hosts[host].typesCommands && /[#!^\t]/.test(command)) &&
   (onlyReads(command) || addsWorktreeElsewhere(command, cwd))
 
 let calls = 0

@@ -111,7 +111,7 @@ export interface Host {
    * claim. PowerShell is none.
    */
   readonly posixShells: readonly string[]
-  /** Types commands into a terminal: an interactive zsh has no comments, and expands `!` from its history. */
+  /** Types commands into a terminal, where zsh has no comments, and may take `!`, `^` and a tab for more. */
   readonly typesCommands?: true
   /** A process has one session at a time, and `/clear` or a resume only changes its id. */
   readonly renamesSessions: boolean

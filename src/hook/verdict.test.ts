@@ -22,7 +22,9 @@ test('a refusal by a session in Codex’s app-server says that all windows share
   expect(reason).toContain(`Its pid ${pid} is the app-server of all Codex windows: do not end it. `)
   expect(reason).not.toContain('close')
   const { stdout } = await world.lock(['acquire', '--session', 'third'])
-  expect(stdout).toContain('do not end its pid: it is the app-server of all Codex windows')
+  expect(stdout).toContain(
+    'work in another workspace. Do not end its pid: it is the app-server of all Codex windows',
+  )
   expect(stdout).not.toContain('end that session')
 })
 

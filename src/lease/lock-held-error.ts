@@ -137,12 +137,11 @@ function standingText(by: Claim, observation: Observation): string {
 
 /** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */
 function adviceFor(target: WorkspaceClaims, isInServer: boolean): string {
-  const ways = [
-    'Wait for the holder (--wait)',
-    ...(targetKind(target) === 'resource' ? [] : ['claim other paths (--path)', 'work in another workspace']),
-    isInServer ? 'but do not end its pid: it is the app-server of all Codex windows' : 'or end that session',
-  ]
-  return `${ways.join(', ')}.`
+  const ways = ['Wait for the holder (--wait)']
+  if (targetKind(target) !== 'resource') ways.push('claim other paths (--path)', 'work in another workspace')
+  if (isInServer)
+    return `${ways.join(', or ')}. Do not end its pid: it is the app-server of all Codex windows.`
+  return `${ways.join(', ')}, or end that session.`
 }
 
 /** Saves the stack trace: a caller that retries is refused often, and a trace costs more than a try. */

@@ -84,16 +84,19 @@ function isReadingXargs(words: readonly ShellWord[]): boolean {
   for (; words[at]?.text.startsWith('-'); at++) {
     const { text, expands } = words[at] ?? none
     if (expands) return false
-    // Some versions put a line of the input into the program's name, too: so no letter may stand for it.
-    if (text.startsWith('-I')) {
-      if (!/^[{}%@]+$/.test(text.slice(2) || (words[++at] ?? none).text)) return false
-    } else if (/^-[nLPd]$/.test(text)) at++
-    else if (!/^-(?:[0rtx]+|[nLP]\d+|d.+)$/.test(text)) return false
+    if (/^-[nLPdI]$/.test(text)) {
+      const value = words[++at]
+      if (value === undefined || value.expands || !isXargsValue(text.slice(1), value.text)) return false
+    } else if (!/^-[0rtx]+$/.test(text) && !isXargsValue(text.charAt(1), text.slice(2))) return false
   }
   const [program, ...more] = words.slice(at)
   if (program === undefined) return true
   return isReading([program, ...more, { text: '', expands: true }])
 }
+
+/** Some versions put a line of the input into the program's name, too: no letter may stand for the line. */
+const isXargsValue = (option: string, value: string): boolean =>
+  ({ n: /^\d+$/, L: /^\d+$/, P: /^\d+$/, d: /^[^]+$/, I: /^[{}%@]+$/ })[option]?.test(value) ?? false
 
 function isReadingGit(words: readonly ShellWord[]): boolean {
   let at = 0
@@ -104,6 +107,8 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
     else if (!/^(?:-p|--paginate|-P|--no-pager|--no-optional-locks)$/.test(text)) return false
   }
   if (words.slice(0, at + 1).some(({ expands }) => expands)) return false
+  // The format `%G?` runs gpg, which makes files in the user's home.
+  if (words.some(({ text }) => text.includes('%G'))) return false
   // git without a command shows its usage.
   if (words.length === at) return true
   const [{ text: name } = none, ...args] = words.slice(at)

@@ -79,6 +79,17 @@ function isHarmlessSed(words: readonly string[]): boolean {
   return allMatch(/^(?!-)/)(operands) && (scripts > 0 || isHarmlessSedScript(operands[0] ?? ''))
 }
 
+/** tree takes the next word for the value of an option, and letters behind the option for more options. */
+function isHarmlessTree(words: readonly string[]): boolean {
+  const long =
+    'charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort'
+  return words.every((word, at) => {
+    if (/^-[ILP]$/.test(word)) return /^[^-]/.test(words[at + 1] ?? '')
+    if (word.startsWith('--')) return isListed(word.slice(2).replace(/=.*/, ''), `${long} timefmt`)
+    return !word.startsWith('-') || /^-[aAcCdDfFghiJlnNpqQrsStuUvxX]+$/.test(word)
+  })
+}
+
 /**
  * zsh and bash evaluate numbers as arithmetic, which can run a command or set a variable:
  * `test -v 'x[$(rm file)]'`, `test PATH=1 -eq 1`.
@@ -191,12 +202,7 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
     },
     tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
     test: isHarmlessTest,
-    tree: {
-      flags: 'aAcCdDfFghiJlnNpqQrsStuUvxX',
-      values: 'ILP',
-      long: `charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort
-      timefmt`,
-    },
+    tree: isHarmlessTree,
     // The second operand is the file that uniq writes.
     uniq: {
       flags: 'cdDiuz',
@@ -252,7 +258,7 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
     fixed-strings follow format full-history glob graph grep grep-reflog invert-grep left-only left-right log-size
     mailmap max-count max-parents merge merges min-parents no-abbrev-commit no-decorate no-expand-tabs no-mailmap
     no-merges no-notes no-walk not notes oneline parents perl-regexp pretty reflog regexp-ignore-case
-    relative-date remotes remove-empty reverse right-only root show-pulls show-signature simplify-by-decoration
+    relative-date remotes remove-empty reverse right-only root show-pulls simplify-by-decoration
     simplify-merges since skip source sparse tags timestamp topo-order until use-mailmap walk-reflogs`
   const diffArguments = { flags: 'abcimpqrstuvwzBCDEFMPRWX0123456789', values: 'GILOSUln', long: diffOptions }
   const logArguments = { ...diffArguments, long: logOptions }
@@ -363,8 +369,6 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
     'symbolic-ref': { flags: 'q', long: 'no-recurse quiet short', operands: atMostOne },
     tag: { flags: 'n0123456789l', long: refFilters, operands: onlyLists },
     var: { flags: 'l' },
-    'verify-commit': { flags: 'v', long: 'raw verbose' },
-    'verify-tag': { flags: 'v', long: 'format raw verbose' },
     version: { long: 'build-options' },
     whatchanged: logArguments,
     worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
@@ -375,7 +379,7 @@ function makeGitCommands(): Readonly<Record<string, ReadingArguments>> {
 export const changingGitCommands = (): readonly string[] =>
   namesOf(
     `add am apply checkout cherry-pick clean clone commit fetch gc init merge mv pull push rebase reset restore revert rm
-   switch update-index update-ref`,
+   switch update-index update-ref verify-commit verify-tag`,
   )
 
 /** The commands of stint that only show something. None of their options writes. */

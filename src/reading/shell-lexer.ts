@@ -28,7 +28,9 @@ const blank = /(?:[ \t]|\\\n)+/y
 const comment = /#[^\n]*/y
 const separator = /&&|\|\||[;|\n]/y
 /** `2>&1`, `>/dev/null` but not `>/dev/nullx`, and `<file`, which only reads. */
-const redirection = /(?:\d?>&[12]|(?:\d|&)?>>?[ \t]*\/dev\/null|\d?<[ \t]*\/?[\w.~][\w./~-]*)(?![^\s;|&])/y
+const redirection = /(?:\d?>&[12]|\d?>>?[ \t]*\/dev\/null|\d?<[ \t]*\/?[\w.~][\w./~-]*)(?![^\s;|&])/y
+/** Only at the end of a command: dash would run the words behind it as another. */
+const bothToNull = /&>>?[ \t]*\/dev\/null(?=[ \t]*(?:&&|[;|\n]|$))/y
 
 function* tokens(line: string): Generator<Token> {
   let at = 0
@@ -41,7 +43,7 @@ function* tokens(line: string): Generator<Token> {
   while (at < line.length) {
     // Of all tokens, only a word begins with a letter: a pattern that is not tried is not compiled, either.
     if (!isLowerCase(line.charAt(at))) {
-      if (skip(blank) || skip(comment) || skip(redirection)) continue
+      if (skip(blank) || skip(comment) || skip(redirection) || skip(bothToNull)) continue
       if (skip(separator)) {
         yield 'end of command'
         continue
@@ -62,11 +64,13 @@ const isLowerCase = (char: string): boolean => char >= 'a' && char <= 'z'
 /** Braces only in `stash@{0}` and `{}`, where no shell expands them. */
 const plain = /(?:[\w%+,\-./:=~^]|@(?:\{\d+\})?|\{\})+/y
 const glob = /[*?[\]]+/y
-const escaped = /\\[^\n]/y
+/** No letter or digit: fish takes `\x2d` for a dash. */
+const escaped = /\\[^\w\n]/y
 /** No backslash before the quote: fish, unlike the others, would go on after it. */
 const singleQuoted = /'(?:[^'\\]|\\[^'\\])*'/y
-const doubleQuoted = /"(?:[^"\\`$]|\\[^]|\$(?![({['"`$])|\$(?=")|\$\{\w+\})*"/y
-const variable = /\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[\d?#@*$!-])/y
+/** No bracket behind a variable: zsh would evaluate it as arithmetic, which can set another variable. */
+const doubleQuoted = /"(?:[^"\\`$]|\\[^]|\$(?![=~^+]*\w*[?#@*!-]?\[|[({'"`$])|\$(?=")|\$\{\w+\}(?!\[))*"/y
+const variable = /\$(?:[A-Za-z_]\w*(?![\w[])|(?:\{[A-Za-z_]\w*\}|[\d?#@*$!-])(?!\[))/y
 
 /** Reads the word that begins at an index; undefined if it contains anything that the lexer does not know. */
 function readWord(line: string, start: number): (ShellWord & { end: number }) | undefined {
@@ -85,13 +89,16 @@ function readWord(line: string, start: number): (ShellWord & { end: number }) | 
     else if ((part = take(singleQuoted)) !== undefined) text += part.slice(1, -1)
     else if ((part = take(escaped)) !== undefined) text += part.slice(1)
     else if ((part = take(doubleQuoted)) !== undefined) {
-      expands ||= /\$[\w{?#@*!-]/.test(part.replaceAll(/\\[^]/g, ''))
+      // zsh expands `$=x`, `$~x` and `$^x`, too; a dollar sign before the closing quote stands for itself.
+      expands ||= /\$(?!"$)/.test(part.replaceAll(/\\[^]/g, ''))
       text += part.slice(1, -1).replaceAll(/\\([$`"\\\n])/g, (_, next: string) => (next === '\n' ? '' : next))
     } else if ((part = take(variable) ?? take(glob)) !== undefined) {
       expands = true
       text += part
     } else return undefined
   }
+  // zsh takes `^x` for a pattern if its user has chosen so, and bash `12` for a file descriptor in `12>x`.
+  if (line.charAt(start) === '^' || (/^\d+$/.test(text) && /[<>]/.test(line.charAt(at)))) return undefined
   // `[` alone is a program, and `]` its last argument.
   if (text === '[' || text === ']') expands = false
   return at > start ? { text, expands, end: at } : undefined

@@ -22,6 +22,7 @@ export function makeReadingSandbox(directory: string): string {
   git('add', '--all')
   git('commit', '-qm', 'first')
   git('tag', 'v1')
+  git('pack-refs', '--all')
   writeFileSync(join(repository, 'a.txt'), 'stashed\n')
   git('stash', '-q')
   writeFileSync(join(repository, 'b.txt'), 'changed\n')
@@ -54,15 +55,41 @@ export function tryCommands(
 /** Everything but git's own files, of which only refs and configuration count. */
 function stateOf(repository: string): string {
   const files = readdirSync(repository).filter((name) => name !== '.git')
-  const ofGit = ['.git/HEAD', '.git/config', '.git/refs', '.git/logs']
+  const ofGit = ['.git/HEAD', '.git/config', '.git/refs', '.git/packed-refs', '.git/logs', '../home']
   return treeHash(...[...files.sort(), ...ofGit].map((name) => join(repository, name)))
 }
 
 const writers = 'rm touch tee cp mv ln sh bash eval install truncate patch tsort dd make npm'.split(' ')
-const wrappers = ['time', 'command', 'timeout 5', 'xargs', 'xargs -n 1', '/usr/bin/', 'command -v', 'exec']
+const wrappers = [
+  'time',
+  'command',
+  'timeout 5',
+  'xargs',
+  'xargs -n 1',
+  'xargs xargs -n',
+  '/usr/bin/',
+  'command -v',
+  'exec',
+]
 const operands = [
   ['a.txt', 'b.txt', 'src', 'src/x.ts', '*', '*.txt', 'src/*', '?.txt', '[ab].txt', '-', '5', '-5', 'hit'],
-  ['$X', '"$Y"', '${X}', '"a $X"', '\\$X', "'$X'", '${X:-hit}', '$((1))', "$'hit'", '"\\\\$(touch hit)"'],
+  [
+    '$X',
+    '"$Y"',
+    '"$=Y"',
+    '"$~X"',
+    '$X[X=1]',
+    '\\x2do',
+    '^a',
+    '${X}',
+    '"a $X"',
+    '\\$X',
+    "'$X'",
+    '${X:-hit}',
+    '$((1))',
+    "$'hit'",
+    '"\\\\$(touch hit)"',
+  ],
   ['$(touch hit)', '`touch hit`', '"$(touch hit)"', '"`touch hit`"', "'x[$(touch hit)]'", '<(touch hit)'],
   ['{a,b}.txt', '{hit}', '~', '!', '#', 'a\\ b', '"a b"', '\\\n', "'a\\' '; touch hit'", '(touch hit)'],
   [
@@ -184,7 +211,17 @@ const redirections = [
     '>&hit',
     '2>&1>hit',
   ],
-  ['2>&1', '>/dev/null', '2>/dev/null', '> /dev/null 2>&1', '&>/dev/null', '< a.txt', '<<< x', '<<E\nx\nE'],
+  [
+    '12>/dev/null',
+    '2>&1',
+    '>/dev/null',
+    '2>/dev/null',
+    '> /dev/null 2>&1',
+    '&>/dev/null',
+    '< a.txt',
+    '<<< x',
+    '<<E\nx\nE',
+  ],
 ].flat()
 const separators = [' | ', ' && ', ' || ', '; ', '\n', ' & ', ' |& ', ' ; ', '|']
 const programs = [...printingPrograms.split(' '), ...Object.keys(checkedPrograms())].filter(
@@ -257,6 +294,7 @@ function makeUp(random: () => number): string {
       program,
       ...sometimes(0.5, option),
       ...sometimes(0.2, option),
+      ...sometimes(0.1, () => oneOf(redirections)),
       ...sometimes(0.6, () => oneOf(operands)),
       ...sometimes(0.3, option),
       ...sometimes(0.3, () => oneOf(operands)),

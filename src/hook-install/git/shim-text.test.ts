@@ -64,6 +64,7 @@ function makeUp(random: () => number): string[] {
       "'",
       'ext::x',
       '1--list',
+      '%G?',
       'a/b_c-1',
     ])
   return [
@@ -160,7 +161,7 @@ test.each([
     'notes list',
     'whatchanged -1',
   ],
-  ['diff-index --name-only HEAD', 'diff-files', 'verify-commit HEAD', 'verify-tag v1'],
+  ['diff-index --name-only HEAD', 'diff-files', 'log --format=%h'],
 ])('help and reading go to git: git %s, git %s, git %s …', async (...lines) => {
   await using world = new Shimmed(2)
   for (const line of lines) {
@@ -168,7 +169,15 @@ test.each([
     expect(await world.git(words), line).toMatchObject({ code: 7 })
     expect(gitOnlyReads(words), line).toBe(true)
   }
-  for (const line of ['alias -h', 'commit -h x', 'archive -o x HEAD', 'archive --output=x HEAD', 'notes add'])
+  for (const line of [
+    'alias -h',
+    'commit -h x',
+    'archive -o x HEAD',
+    'archive --output=x HEAD',
+    'notes add',
+    'log --format=%G?',
+    'verify-commit HEAD',
+  ])
     expect(gitOnlyReads(line.split(' ')), line).toBe(false)
 })
 

@@ -63,6 +63,7 @@ export const onlyReadsFunction = (): string => `only_reads() {
     shift
   done
   [ $# -gt 0 ] || return 0
+  case " $* " in *%G*) return 1 ;; esac
   name=$1 flags= values= long=
   shift
   case $#,\${1-} in
