@@ -201,6 +201,13 @@ test.each([1, 127, 'missing'] as const)(
   },
 )
 
+test('git gets the variables of its user unchanged', async () => {
+  await using world = new Shimmed(0)
+  world.script(join(world.tmp, 'real/git'), `printf '%s|' "$name" "$rest" "$first" "$word" "$git"`)
+  const mine = { name: 'a', rest: 'b', first: 'c', word: 'd', git: 'e' }
+  expect(await world.git(['log', '-1', 'HEAD'], mine)).toMatchObject({ stdout: 'a|b|c|d|e|' })
+})
+
 test('the shim finds git behind itself, behind a link to itself and behind the shim of another home', async () => {
   await using world = new Shimmed(0)
   const other = join(world.tmp, 'other/git-shim')

@@ -17,7 +17,10 @@ export const isOurShim = (text: string): boolean => text.startsWith(head)
 /** The name of the shim's directory. A shim never takes a program in such a directory for git. */
 export const shimDirectory = 'git-shim'
 
-/** The script that stands before git on PATH, in portable shell. */
+/**
+ * The script that stands before git on PATH, in portable shell. Its variables begin with an underscore: git
+ * would get the value of one whose name its user has exported.
+ */
 export function shimText(
   program: readonly string[],
   { failClosed }: Pick<HookChoices, 'failClosed'>,
@@ -27,18 +30,18 @@ export function shimText(
   return `${head}# Commands that only read go straight to git. stint is asked about all others, before git starts.
 
 ${onlyReadsFunction()}
-git= rest=$PATH:
-while [ -n "$rest" ]; do
-  directory=\${rest%%:*} rest=\${rest#*:}
-  case $directory in */${shimDirectory} | */${shimDirectory}/) continue ;; esac
-  found=\${directory:-.}/git
-  if [ -f "$found" ] && [ -x "$found" ] && ! [ "$found" -ef "$0" ]; then git=$found; break; fi
+_git= _rest=$PATH:
+while [ -n "$_rest" ]; do
+  _directory=\${_rest%%:*} _rest=\${_rest#*:}
+  case $_directory in */${shimDirectory} | */${shimDirectory}/) continue ;; esac
+  _found=\${_directory:-.}/git
+  if [ -f "$_found" ] && [ -x "$_found" ] && ! [ "$_found" -ef "$0" ]; then _git=$_found; break; fi
 done
-if [ -z "$git" ]; then echo "$0: there is no other git on PATH" >&2; exit 127; fi
+if [ -z "$_git" ]; then echo "$0: there is no other git on PATH" >&2; exit 127; fi
 if [ "\${STINT_BYPASS-}" != 1 ] && ! only_reads "$@"; then
   (${check}${failClosed ? '' : onlyRefusals}) || exit 1
 fi
-exec "$git" "$@"
+exec "$_git" "$@"
 `
 }
 
@@ -64,17 +67,17 @@ export const onlyReadsFunction = (): string => `only_reads() {
   done
   [ $# -gt 0 ] || return 0
   case " $* " in *%G*) return 1 ;; esac
-  name=$1 flags= values= long=
+  _name=$1 _flags= _values= _long=
   shift
   case $#,\${1-} in
   1,--help) return 0 ;;
   1,-h)
-    case $name in
+    case $_name in
     ${ofGit}) return 0 ;;
     esac
     ;;
   esac
-  case $name in
+  case $_name in
 ${Object.entries(readingGitCommands())
   .flatMap(([name, command]) =>
     isInShell(name, command) ? [`  ${shellWord(name)}) ${shellArguments(command)} ;;`] : [],
@@ -82,43 +85,43 @@ ${Object.entries(readingGitCommands())
   .join('\n')}
   *) return 1 ;;
   esac
-  count=0 first= lists= takesnext= odd= isvalue= isbehind= isunclear=
-  for word do
-    wasvalue=$isvalue isvalue= isdashed=1
-    case $word in
+  _count=0 _first= _lists= _takesnext= _odd= _isvalue= _isbehind= _isunclear=
+  for _word do
+    _wasvalue=$_isvalue _isvalue= _isdashed=1
+    case $_word in
     --) ;;
     --*)
-      option=\${word%%=*} option=\${option#--}
-      case $option in '' | *[!${letters}-]*) return 1 ;; esac
-      case " $long " in *" $option "*) ;; *) return 1 ;; esac
+      _option=\${_word%%=*} _option=\${_option#--}
+      case $_option in '' | *[!${letters}-]*) return 1 ;; esac
+      case " $_long " in *" $_option "*) ;; *) return 1 ;; esac
       ;;
     -?*)
-      rest=\${word#-}
-      while [ -n "$rest" ]; do
-        letter=\${rest%"\${rest#?}"} rest=\${rest#?}
-        case $flags in *"$letter"*) continue ;; esac
-        case $values in *"$letter"*) ;; *) return 1 ;; esac
-        [ -n "$rest" ] || isvalue=1
+      _rest=\${_word#-}
+      while [ -n "$_rest" ]; do
+        _letter=\${_rest%"\${_rest#?}"} _rest=\${_rest#?}
+        case $_flags in *"$_letter"*) continue ;; esac
+        case $_values in *"$_letter"*) ;; *) return 1 ;; esac
+        [ -n "$_rest" ] || _isvalue=1
         break
       done
       ;;
-    *) isdashed= ;;
+    *) _isdashed= ;;
     esac
-    [ -z "$wasvalue" ] || [ -z "$isdashed" ] || isunclear=1
-    if [ -z "$isbehind" ]; then
-      case $word in
-      --) isbehind=1 ;;
-      ${listing}) lists=1 ;;
-      --sort | --format) takesnext=1 ;;
+    [ -z "$_wasvalue" ] || [ -z "$_isdashed" ] || _isunclear=1
+    if [ -z "$_isbehind" ]; then
+      case $_word in
+      --) _isbehind=1 ;;
+      ${listing}) _lists=1 ;;
+      --sort | --format) _takesnext=1 ;;
       esac
-      [ -z "$isdashed" ] || continue
+      [ -z "$_isdashed" ] || continue
     fi
-    [ -z "$wasvalue" ] || continue
-    isbehind=1 isvalue= count=$((count + 1))
-    [ $count -gt 1 ] || first=$word
-    case $word in '' | *[!${letters}${letters.toUpperCase()}_./-]*) odd=1 ;; esac
+    [ -z "$_wasvalue" ] || continue
+    _isbehind=1 _isvalue= _count=$((_count + 1))
+    [ $_count -gt 1 ] || _first=$_word
+    case $_word in '' | *[!${letters}${letters.toUpperCase()}_./-]*) _odd=1 ;; esac
   done
-  case $name in
+  case $_name in
 ${Object.entries(operandRules)
   .map(([name, rule]) => `  ${name}) ${rule} ;;`)
   .join('\n')}
@@ -134,17 +137,17 @@ const listing = listingOptions
   .map((option) => `${option} | ${option}=*`)
   .join(' | ')
 
-const listsOnly = '[ $count -eq 0 ] || { [ -n "$lists" ] && [ -z "$takesnext" ]; }'
+const listsOnly = '[ $_count -eq 0 ] || { [ -n "$_lists" ] && [ -z "$_takesnext" ]; }'
 
 /** The rules of the table about operands, which are functions there, in shell. A test compares the two. */
 const operandRules: Readonly<Record<string, string>> = {
   branch: listsOnly,
   tag: listsOnly,
-  config: `[ -n "$lists" ] || [ "$first" = get ] || case $count,$first in 1,list | 1,*.*) ;; *) false ;; esac`,
-  'ls-remote': '[ -z "$odd" ]',
-  reflog: `case $isunclear$first in '' | show | HEAD) ;; *) false ;; esac`,
-  remote: `case $odd$first in '' | get-url | show) ;; *) false ;; esac`,
-  'symbolic-ref': '[ $count -le 1 ]',
+  config: `[ -n "$_lists" ] || [ "$_first" = get ] || case $_count,$_first in 1,list | 1,*.*) ;; *) false ;; esac`,
+  'ls-remote': '[ -z "$_odd" ]',
+  reflog: `case $_isunclear$_first in '' | show | HEAD) ;; *) false ;; esac`,
+  remote: `case $_odd$_first in '' | get-url | show) ;; *) false ;; esac`,
+  'symbolic-ref': '[ $_count -le 1 ]',
 }
 
 /** A command whose rule is not known here is left to stint. */
@@ -154,7 +157,7 @@ const isInShell = (name: string, { operands }: ReadingArguments): boolean =>
 function shellArguments({ flags = '', values = '', long = '', first }: ReadingArguments): string {
   const set = Object.entries({ flags, values, long: (long.match(/\S+/g) ?? []).join(' ') })
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name}=${shellWord(value)}`)
+    .map(([name, value]) => `_${name}=${shellWord(value)}`)
     .join(' ')
   if (first === undefined) return set
   const words = first.source.replaceAll(/[^\w|]|\?:/g, '')
