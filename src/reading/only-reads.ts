@@ -108,7 +108,7 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
   }
   if (words.slice(0, at + 1).some(({ expands }) => expands)) return false
   // The format `%G?` runs gpg, which makes files in the user's home.
-  if (words.some(({ text }) => text.includes('%G'))) return false
+  if (words.slice(at).some(({ text }) => text.includes('%G'))) return false
   // git without a command shows its usage.
   if (words.length === at) return true
   const [{ text: name } = none, ...args] = words.slice(at)
