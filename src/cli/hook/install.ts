@@ -53,7 +53,7 @@ export const installCommand = defineBareCommand({
     'prompt-hold': {
       type: 'duration',
       value: 'D',
-      help: 'how long a call that waits for your permission keeps the workspace (30m); at least 5m and at most 2h, whatever you give',
+      help: 'how long a call that waits for your permission keeps the workspace (30m), for agents that say that they ask; at least 5m and at most 2h, whatever you give',
     },
     'fail-closed': {
       type: 'boolean',
