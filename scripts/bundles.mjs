@@ -27,7 +27,6 @@ export const apart = {
   demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',
   mcp: 'src/cli/mcp/mcp.ts',
-  note: 'src/cli/note/note.ts',
   'mcp-server': 'src/cli/mcp/serve.ts',
   temp: 'src/cli/temp/temp.ts',
   ui: 'src/cli/ui/ui.ts',

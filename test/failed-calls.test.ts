@@ -26,8 +26,6 @@ test.each<[title: string, extent: SearchExtent]>([
   ['doctor', { calls: /^close .*trial.file$/ }],
   ['hook status', { calls: /git-shim/ }],
   ['hook uninstall', { calls: /stint-backup|home.hooks/ }],
-  ['note add', { calls: /home.notes/, every: 2 }],
-  ['note list', { calls: /home.notes/, every: 2 }],
   ['temp why', { calls: /temp.stint-/, every: 2 }],
 ])('%s: each failed file call ends in a documented error or a true answer', async (title, extent) => {
   const command = faultedCommands.find((each) => each.title === title) as FaultedCommand

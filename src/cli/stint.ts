@@ -21,10 +21,6 @@ export const stintCommands: CommandGroup = {
       summary: 'make agents and git ask before they change files',
       load: async () => (await import('./hook/hook.ts')).hook,
     },
-    note: {
-      summary: 'leave a word for the next session in a workspace',
-      load: async () => (await import('./note/note.ts')).note,
-    },
     sessions: {
       summary: 'show and maintain durable sessions: list, tail, fork, verify, repair',
       load: async () => (await import('./sessions/sessions.ts')).sessions,

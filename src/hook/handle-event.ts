@@ -1,5 +1,3 @@
-import { ifPossible } from '../base/errors/if-possible.ts'
-import { stintHome } from '../base/fs/home.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
@@ -24,7 +22,6 @@ import {
   type Register,
   removeMarks,
   renewPasses,
-  takeNotes,
   wholeWorkspace,
   WorkspaceClaims,
 } from '../lease/index.ts'
@@ -67,7 +64,6 @@ import {
   handOverText,
   intrusionText,
   lateCallText,
-  notesText,
   pass,
   sessionText,
   type Verdict,
@@ -270,11 +266,7 @@ function judgeCall(
   const had = before.claims.find(({ session_id }) => session_id === claim.session_id)
   if (had?.fence === claim.fence) return pass
   const ended = claims.activity.endedBeforeSync(claim, before)
-  const { wall } = observation.now
-  const notes = ifPossible(() => takeNotes(stintHome(context.env), claims.key, claim.session_id, wall)) ?? []
-  if (ended.length === 0 && notes.length === 0) return pass
-  const lines = [handOverText(ended, observation), notesText(notes, observation)]
-  return { block: false, context: lines.filter((line) => line !== '').join(' ') }
+  return ended.length === 0 ? pass : { block: false, context: handOverText(ended, observation) }
 }
 
 function callRequest(

@@ -40,25 +40,6 @@ test.each(commandHosts.filter((host) => !['claude', 'codex', 'qwen'].includes(ho
   },
 )
 
-test('the model is shown the notes that were left for it, after the hand-over, and once', async () => {
-  await using world = new HookWorld()
-  const add = (...args: string[]) => world.stint(['note', 'add', ...args], { cwd: world.workspace })
-  await add('tests are red on purpose')
-  await add('--to', 'first', 'only for the first')
-  const { ended } = await world.hook('claude', 'pre', { session: 'second' })
-  const told = (stdout: string) => (JSON.parse(stdout) as Told).hookSpecificOutput.additionalContext
-  expect(told(ended.stdout)).toMatch(/^stint: Note from \S+, .* ago: "tests are red on purpose"\.$/)
-  expect(await world.hook('claude', 'pre', { session: 'second' })).toMatchObject({ ended: { stdout: '' } })
-  await world.hook('claude', 'stop', { session: 'second' })
-  expect(told((await world.hook('claude', 'pre', { session: 'first' })).ended.stdout)).toContain(
-    '"only for the first"',
-  )
-})
-
-interface Told {
-  hookSpecificOutput: { additionalContext: string }
-}
-
 test('with --no-handover, no session is told', async () => {
   await using world = new HookWorld()
   expect(await comeBack(world, 'claude', { handover: false })).toBe('')

@@ -7,8 +7,6 @@ import {
   type ClaimActivity,
   isInSharedServer,
   type LateCall,
-  type Note,
-  noteText,
   type Observation,
   observeSession,
   originText,
@@ -111,10 +109,6 @@ export function handOverText(ended: readonly ClaimActivity[], { now }: Observati
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
   return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
 }
-
-/** Tells a model, in one line, what others have left for the next holder; '' without notes. */
-export const notesText = (notes: readonly Note[], { now }: Observation): string =>
-  notes.length === 0 ? '' : `stint: ${notes.map((note) => noteText(note, now.wall)).join('. ')}.`
 
 /** Tells a model that its call ran too late. */
 export const lateCallText = (by: Claim): string =>

@@ -2,31 +2,15 @@ import { join } from 'node:path'
 import { GatheredLog, removeBoundedLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
-import {
-  type Claim,
-  type ClaimOrigin,
-  type ClaimsRecord,
-  parseOrigin,
-  wholeWorkspace,
-} from './claim-record.ts'
+import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim-record.ts'
 import type { ActivityLogs, Now, Register } from './register.ts'
 import { covers } from './rules.ts'
 
 /**
  * An event in the activity log of a workspace. `takeover`: another session was granted the paths of a claim
  * that was dead or had expired. `late`: a call ran although another session had got the claim meanwhile.
- * `note`: a session or a user left a note; the note itself is elsewhere.
  */
-export const activityKinds = [
-  'grant',
-  'wait',
-  'refusal',
-  'takeover',
-  'release',
-  'break',
-  'late',
-  'note',
-] as const
+export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break', 'late'] as const
 export type ActivityKind = (typeof activityKinds)[number]
 
 /** The session of an activity, and what it works on. */
@@ -194,8 +178,7 @@ export function endedSince(
   const overlaps = (each: ClaimActivity): boolean =>
     each.paths.some((one) => paths.some((other) => covers(one, other) || covers(other, one)))
   const earlier = history.filter(
-    ({ session_id, fence, kind }) =>
-      session_id === claim.session_id && fence !== claim.fence && kind !== 'note',
+    ({ session_id, fence }) => session_id === claim.session_id && fence !== claim.fence,
   )
   const last = earlier.findLast(overlaps) ?? earlier[0]
   if (last === undefined) return []
@@ -259,12 +242,6 @@ export class ActivityLog {
     this.#append({ ...withOrigin(asker), ...encounterOf('late', asker, by, wall) })
   }
 
-  /** Notes that a note was left; `by` is the session that it is for, if it names one. */
-  noteNote(from: string, to: string | undefined, at: number): void {
-    const actor = { session_id: from, pid: null, paths: wholeWorkspace, purpose: null }
-    this.#append({ ...actor, kind: 'note', ...(to && { by: to }), at })
-  }
-
   /** Resolves when everything is written: a command that changes claims waits for it before it exits. */
   async written(): Promise<void> {
     await this.#logs?.written?.()
@@ -283,7 +260,7 @@ export class ActivityLog {
   /** Whether a session has lost or given up a claim here, and was not refused since. */
   hadClaimSync(sessionId: string): boolean {
     const all = parseActivities(this.#logs?.readSync?.(this.#key) ?? [])
-    const last = all.findLast(({ session_id, kind }) => session_id === sessionId && kind !== 'note')
+    const last = all.findLast(({ session_id }) => session_id === sessionId)
     return last !== undefined && last.kind !== 'refusal' && last.kind !== 'wait'
   }
 
@@ -294,7 +271,7 @@ export class ActivityLog {
     const lines = this.#logs?.readSync?.(this.#key) ?? []
     // Most sessions are here for the first time, and then the lines of others are not parsed.
     const own = parseActivities(linesOf(claim.session_id, lines))
-    if (own.every(({ fence, kind }) => fence === claim.fence || kind === 'note')) return []
+    if (own.every(({ fence }) => fence === claim.fence)) return []
     const gained = claim.paths.filter((path) => !had?.paths.includes(path))
     return endedSince(parseActivities(lines), claim, gained)
   }

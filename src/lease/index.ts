@@ -55,7 +55,6 @@ export {
   roughDuration,
   workText,
 } from './lock-held-error.ts'
-export { addNote, listNotes, maxNoteLength, type Note, noteKeptMs, noteText, takeNotes } from './notes.ts'
 export {
   forgetPasses,
   beginByMark,

@@ -10,7 +10,6 @@ import { countableTime, generationAt, parseClaimsRecord } from './claim-record.t
 import { isInForce } from './claim-status.ts'
 import { homeRegister, stagedPrefix } from './file-register.ts'
 import { isWorkspaceKey } from './lease-target.ts'
-import { sweepNotes } from './notes.ts'
 import { sweepPasses } from './pass.ts'
 import { runSync } from '../base/process/run-generator.ts'
 import type { Register, Steps } from './register.ts'
@@ -81,7 +80,6 @@ export function sweepLocks(options: LockSweepOptions = {}): { path: string; remo
   const locks = join(home, 'locks')
   const names = withHomeErrors(home, 'list the locks', () => listOwn([home, locks]))
   if (!options.dryRun) sweepPrompts(home)
-  if (!options.dryRun) sweepNotes(home, Date.now())
   if (!options.dryRun) sweepPasses(join(home, 'passes'))
   return names.flatMap((name) => {
     const path = join(locks, name)

@@ -41,9 +41,9 @@ export interface Answers {
   'POST /api/token': TokenAnswer
   /** The first screen: the data of `stint status`, a tile for each session, and recent refusals. */
   'GET /api/now': NowView
-  /** Workspaces and resources that have claims, waiters, notes or a history. */
+  /** Workspaces and resources that have claims, waiters or a history. */
   'GET /api/workspaces': WorkspaceList
-  /** `?key=KEY[&from=AT][&to=AT]`: as `stint lock status`, `lock history` and `note list` show it. */
+  /** `?key=KEY[&from=AT][&to=AT]`: as `stint lock status` and `lock history` show it. */
   'GET /api/workspace': WorkspaceView
   /** `?[state=S][&tool=T][&workspace=DIR][&text=T][&from=N][&limit=N]`: as `stint sessions list`. */
   'GET /api/sessions': SessionPage
@@ -65,7 +65,6 @@ export interface Answers {
   /** As `stint sweep --dry-run`. */
   'GET /api/disk/plan': SweepPlan
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
-  'POST /api/actions/note': NoteRow
   'POST /api/actions/sweep': SweepPlan
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
   'POST /api/actions/close': { session_id: string; closed: boolean; replayed: number; unsettled: number }
@@ -94,7 +93,6 @@ export interface Streams {
 export interface ActionBodies {
   /** `fence` is that of the claim on the screen: a newer claim is not broken. */
   break: { key: string; session_id: string; fence: number; reason?: string }
-  note: { key: string; text: string; to?: string }
   sweep: { scope?: 'all' | 'sessions' }
   /** `epoch` and `since` are those of the holder on the screen: a later holder is not unlocked. */
   unlock: { session_id: string; epoch: number; since: number }
@@ -265,8 +263,6 @@ export interface WorkspaceList {
 export interface WorkspaceRow extends Omit<NowWorkspace, 'claims' | 'waiters'> {
   claims: number
   waiters: number
-  /** Notes that were not shown yet. */
-  notes: number
   /** The newest activity; null if there is no history. */
   last_at: number | null
 }
@@ -279,7 +275,6 @@ export interface WorkspaceView extends NowWorkspace {
   recorded_from: number | null
   lanes: Lane[]
   activities: ClaimActivity[]
-  notes: NoteRow[]
 }
 
 /** One session in a workspace: what it held and waited for. */
@@ -288,7 +283,7 @@ export interface Lane {
   agent: string | null
   purpose: string | null
   spans: LaneSpan[]
-  /** Refusals, late calls, notes: moments rather than spans. */
+  /** Refusals and late calls: moments rather than spans. */
   marks: { at: number; kind: ClaimActivity['kind']; by: string | null; paths: readonly string[] }[]
 }
 
@@ -303,18 +298,6 @@ export interface LaneSpan {
   /** The session that took over, the user who broke the claim, or the session that was waited for. */
   by: string | null
   reason: string | null
-}
-
-/** A note, as in `stint note list --json`. */
-export interface NoteRow {
-  note_id: string
-  at: number
-  text: string
-  from: string
-  to: string | null
-  workspace: string
-  shown_at: number | null
-  expires_at: number
 }
 
 /** A session, as in `stint sessions list --json`. */

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
-import { acquireLease, fileRegister, listNotes } from '../../src/lease/index.ts'
+import { acquireLease, fileRegister } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { type Answer, type Ended, type FaultedCommand, FaultWorld } from './failed-calls.ts'
 import { type HomeFacts, isUnchanged } from './home-facts.ts'
@@ -416,21 +416,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     // A session that cannot be read is named in a warning.
     faults: (ended) => (ended.answer.result.stderr.includes('not searched') ? [] : reading(hitsOf)(ended)),
   },
-  {
-    title: 'note add',
-    args: ['note', 'add', 'a word', '--resource', 'db', '--json'],
-    faults: ({ answer, place }) => {
-      const isThere = listNotes(join(place, 'home')).some(({ text }) => text === 'a word')
-      return isThere === (answer.code === undefined) ? [] : [isThere ? 'rejected, and there' : 'lost']
-    },
-  },
-  {
-    title: 'note list',
-    args: ['note', 'list', '--resource', 'db', '--json'],
-    prepare: async (place, world) =>
-      void (await world.run({ title: 'note', args: ['note', 'add', 'a word', '--resource', 'db'] }, place)),
-    faults: reading(({ notes }) => (notes as []).length),
-  },
   { title: 'audit show', args: ['audit', 'show', 'mine', '--json'], faults: reading() },
   { title: 'audit query', args: ['audit', 'query', 'mine', '--json'], faults: reading() },
   { title: 'audit verify', args: ['audit', 'verify', 'mine', '--json'], faults: reading() },
@@ -609,7 +594,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['mcp', 'serve'],
     input: toMcp([
       ['claim', { session: 'agent', workspace: 'WORLD/free' }],
-      ['leave_note', { session: 'agent', workspace: 'WORLD/free', text: 'a word' }],
       ['who', {}],
       ['history', {}],
       ['search_sessions', { text: 'message' }],

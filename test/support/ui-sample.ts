@@ -163,7 +163,7 @@ export const sampleNow: NowView = {
 
 const span = { paths: ['**'], by: null, reason: null }
 
-/** An hour in a workspace: two sessions, a refusal, a wait, a takeover, a note. */
+/** An hour in a workspace: two sessions, a refusal, a wait, a takeover, a late call. */
 export const sampleWorkspace: WorkspaceView = {
   ...shop,
   kind: 'workspace',
@@ -227,7 +227,7 @@ export const sampleWorkspace: WorkspaceView = {
         { ...span, kind: 'held', from: ago(34), to: ago(20), end: 'release' },
         { ...span, kind: 'waited', from: ago(1), to: null, end: null, by: claude },
       ],
-      marks: [{ at: ago(15), kind: 'note', by: null, paths: [] }],
+      marks: [{ at: ago(15), kind: 'late', by: null, paths: [] }],
     },
   ],
   activities: [
@@ -242,18 +242,6 @@ export const sampleWorkspace: WorkspaceView = {
       held_ms: 840_000,
     },
     { at: ago(20), kind: 'grant', session_id: claude, pid: null, paths: ['**'], purpose: null },
-  ],
-  notes: [
-    {
-      note_id: 'note_1',
-      at: ago(15),
-      text: 'The voucher table is new: run the migration first.',
-      from: codex,
-      to: null,
-      workspace: shop.name,
-      shown_at: null,
-      expires_at: sampleAt + 29 * 24 * 60 * minute,
-    },
   ],
 }
 

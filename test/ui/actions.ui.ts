@@ -15,25 +15,18 @@ async function confirm(page: Page, verb: string, line?: string): Promise<void> {
 const goTo = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
 
-test('a note and a broken claim, each confirmed, are in the activity log with text and reason', async () => {
+test('a broken claim, confirmed, is in the activity log with its reason', async () => {
   await using world = await UiWorld.open()
   await world.lock(['acquire', '--session', 'holder'])
   const page = await world.openPage()
   await goTo(page, `#/workspaces/${world.key}`)
-  await confirm(page, 'Leave note', 'mind the migration')
-  await expect.poll(() => page.textContent('main')).toContain('mind the migration')
   await confirm(page, 'Break claim', 'since noon')
   await expect.poll(() => page.textContent('main')).toContain('Free: the next session')
-  const { notes } = (await world.stint(['note', 'list'], { cwd: world.workspace })).envelope().data as {
-    notes: unknown
-  }
-  expect(notes).toMatchObject([{ text: 'mind the migration' }])
   const kinds = async () => (await world.lock(['history'])).envelope().data as { activities: unknown[] }
   await expect
     .poll(async () => (await kinds()).activities)
     .toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ kind: 'note' }),
         expect.objectContaining({ kind: 'break', session_id: 'holder', reason: 'since noon' }),
       ]),
     )
@@ -85,7 +78,7 @@ test('with --read-only no page has a button that acts', async () => {
   plant(world, { ...ownIdentity(), started: 1 })
   await world.address('--read-only')
   const page = await world.openPage()
-  const verbs = /Break|Leave note|Sweep|Unlock|Close|Move to trash/
+  const verbs = /Break|Sweep|Unlock|Close|Move to trash/
   for (const [hash, text] of [
     ['#/now', 'holder'],
     [`#/workspaces/${world.key}`, 'holder'],

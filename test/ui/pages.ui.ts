@@ -21,7 +21,6 @@ async function playScene(world: UiWorld): Promise<{ id: string; fork: string }> 
     cwd: world.workspace,
   })
   await world.hook('claude', 'pre', { session: 'third', cwd: world.workspace })
-  await world.stint(['note', 'add', 'the tests are red'], { cwd: world.workspace })
   const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'order 1207 is priced' }])
   holder.running.child.send({ do: 'act', key: 'charge 1207', forever: true })
   await holder.answer()

@@ -10,7 +10,6 @@ import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { formatTime, utcOption } from '../text/format.ts'
 import { announceWait } from './announce-wait.ts'
-import { showNotes } from './show-notes.ts'
 import {
   assertTtl,
   describeTarget,
@@ -84,7 +83,6 @@ export const lockAcquireCommand = defineBareCommand({
       )
       throw signal.reason as Error
     }
-    showNotes(claims, sessionId, warn)
     const { fence, refreshed_at, ttl_ms } = answer.claim
     return {
       acquired: true,

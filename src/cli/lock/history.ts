@@ -76,15 +76,12 @@ const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
   release: 'released',
   break: 'broken',
   late: 'late call',
-  note: 'left a note',
 }
 
 function detailsOf({ kind, by = '', held_ms, reason, purpose, paths, origin }: ClaimActivity): string {
   const what = paths.includes('**') ? undefined : paths.join(' ')
   const other = by.length > 13 ? `${by.slice(0, 12)}…` : by
-  const side =
-    { wait: `for ${other}`, late: `${other} holds it`, note: by && `for ${other}` }[kind as string] ??
-    (by && `by ${other}`)
+  const side = { wait: `for ${other}`, late: `${other} holds it` }[kind as string] ?? (by && `by ${other}`)
   const held = held_ms === undefined ? undefined : `after ${formatAge(held_ms)}`
   // Without a verb, the purpose would seem to be that of the other session, which stands before it.
   const verb = { wait: 'wants', refusal: 'wanted', late: 'ran' }[kind as string]

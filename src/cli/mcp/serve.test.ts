@@ -76,7 +76,7 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
       .map(({ name }) => name)
       .sort()
       .join(' '),
-  ).toBe('claim history leave_note read_notes release search_sessions wait_until_free who')
+  ).toBe('claim history release search_sessions wait_until_free who')
   expect(tools.every(({ outputSchema, annotations }) => outputSchema && annotations)).toBe(true)
   expect(await call('who')).toMatchObject({ text: expect.stringContaining('is free') })
   const granted = await call('claim', { purpose: 'new routes', paths: ['src'] })
@@ -287,25 +287,6 @@ test('the claims of a killed server are free', async () => {
   process.kill(pid, 'SIGKILL')
   const other = await world.connect()
   expect((await other.call('claim', { wait_seconds: 60 })).data).toMatchObject({ granted: true })
-})
-
-test('a note reaches the agent that gets the workspace next, once; its author does not get it', async () => {
-  await using world = new McpWorld()
-  await world.prompt('session-a', 'new routes')
-  const { call } = await world.connect()
-  const left = await call('leave_note', { text: 'the routes are half done' })
-  expect(left.data).toMatchObject({ from: 'session-a', to: null, workspace: world.workspace })
-  expect((await call('read_notes')).data).toMatchObject({ notes: [{ shown_at: null }] })
-  await call('leave_note', { text: 'leave src/api alone', to_session: 'session-b' })
-  expect((await call('leave_note', { text: ' ' })).isError).toBe(true)
-  expect((await call('leave_note', { text: 'x', to_session: '../x' })).isError).toBe(true)
-  const { ended } = await world.hook('claude', 'pre', { session: 'session-b' })
-  expect(ended.stdout).toMatch(
-    /the routes are half done.*leave src\/api alone|leave src\/api alone.*half done/,
-  )
-  expect((await call('read_notes', { session: 'session-a' })).data).toMatchObject({
-    notes: [{ shown_at: expect.any(Number) }, { to: 'session-b', shown_at: expect.any(Number) }],
-  })
 })
 
 test('a model finds the events of earlier sessions', async () => {

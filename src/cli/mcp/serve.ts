@@ -7,7 +7,6 @@ import { openRegister, openStore, storeOption } from '../store.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
-import { noteTools } from './note-tools.ts'
 import type { McpTool, ServerState } from './tool.ts'
 
 export const mcpServeCommand = defineBareCommand({
@@ -42,7 +41,7 @@ const instructions =
   'claim what you are going to edit if others work here, and release it when you are done.'
 
 /** The tools of a server, in the order of their list. */
-export const allTools = [...readingTools, ...claimTools, ...noteTools]
+export const allTools = [...readingTools, ...claimTools]
 
 /** A server with these tools; one is made for each connection. */
 export function createServer(state: ServerState, tools: readonly McpTool[] = allTools): McpServer {

@@ -5,7 +5,6 @@ import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from '../lock/announce-wait.ts'
 import { openClaims } from '../lock/lock-options.ts'
-import { showNotes } from '../lock/show-notes.ts'
 
 export interface HoldLeaseOptions {
   path: readonly string[]
@@ -43,7 +42,6 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   const lease = await announceWait(acquiring, context.quiet, () =>
     claims.findBlocker(requestFor(sessionId, claims.pathsOf(options.path))),
   )
-  showNotes(claims, sessionId, (message) => context.warn(message))
   // After a second Ctrl-C only synchronous hooks run.
   context.onRelease(
     register.performSync === undefined

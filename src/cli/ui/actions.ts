@@ -1,10 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isCount, isString } from '../../base/text/fields.ts'
-import { checkSessionId } from '../../session/index.ts'
 import type { ActionBodies, Answers } from '../../ui/protocol.ts'
 import type { Call } from '../../ui/server/routes.ts'
 import { breakClaim } from '../lock/break.ts'
-import { leaveNote, noteTextOf } from '../note/add.ts'
 import { closeSessions } from '../sessions/close.ts'
 import { removeSessions } from '../sessions/rm.ts'
 import { unlockSession } from '../sessions/unlock.ts'
@@ -26,12 +24,6 @@ export const actions: {
     const claims = await openKey(parts, body.text('key'))
     const fence = body.count('fence')
     return await breakClaim(claims, { session_id: body.text('session_id'), fence }, body.optional('reason'))
-  },
-  async note(parts, body) {
-    const text = noteTextOf([body.text('text')])
-    const to = body.optional('to')
-    if (to !== undefined) checkSessionId(to)
-    return await leaveNote(await openKey(parts, body.text('key')), { text, to })
   },
   async sweep(_parts, body, { signal }) {
     const scope = body.optional('scope') ?? 'all'

@@ -39,18 +39,15 @@ test('the first page has what stint status has, and a tile for each session', as
   killIfThere(waiter.pid)
 })
 
-test('a workspace has its claims, lanes, activities and notes', async () => {
+test('a workspace has its claims, lanes and activities', async () => {
   await using world = new LockWorld()
   await acquire(world, 'first')
   await acquire(world, 'second')
   await world.lock(['release', '--session', 'first'])
-  await world.stint(['note', 'add', 'half done'], { cwd: world.workspace })
   const ui = await UiClient.start(world)
   const { workspaces } = await ui.read('/api/workspaces')
   // The name of a free workspace is known from its history.
-  expect(workspaces).toMatchObject([
-    { key: world.key, name: world.workspace, claims: 0, notes: 1, kind: 'workspace' },
-  ])
+  expect(workspaces).toMatchObject([{ key: world.key, name: world.workspace, claims: 0, kind: 'workspace' }])
   const view = await ui.read(`/api/workspace?key=${world.key}`)
   expect(view.name).toBe(world.workspace)
   const history = dataOf(await world.lock(['history']))
@@ -64,7 +61,6 @@ test('a workspace has its claims, lanes, activities and notes', async () => {
     spans: [{ kind: 'held', end: 'release' }],
   })
   expect(view.lanes[1].marks).toMatchObject([{ kind: 'refusal', by: 'first' }])
-  expect(view.notes).toMatchObject([{ text: 'half done', shown_at: null }])
   expect(
     (await ui.read(`/api/workspace?key=${world.key}&to=${view.activities[0].at - 1}`)).activities,
   ).toEqual([])
@@ -244,14 +240,10 @@ test('each action does what its command does, and is in the same log', async () 
     session_id: 'hung',
     fence,
   })
-  expect(await ui.read('/api/actions/note', { key: world.key, text: 'mind the gap' })).toMatchObject({
-    text: 'mind the gap',
-    workspace: world.workspace,
-  })
   // A process that goes on writes its log a moment later.
   const history = async () => dataOf(await world.lock(['history'])).activities
-  await until('the note is in the history', async () => (await history()).at(-1).kind === 'note')
-  expect((await history()).at(-2)).toMatchObject({ kind: 'break', reason: 'since noon' })
+  await until('the break is in the history', async () => (await history()).at(-1).kind === 'break')
+  expect((await history()).at(-1)).toMatchObject({ kind: 'break', reason: 'since noon' })
   expect(await ui.read('/api/actions/sweep', {})).toMatchObject({ dry_run: false, failures: [] })
 })
 
@@ -292,7 +284,6 @@ test('with --read-only every action is refused, and nothing changes', async () =
   const { tiles, read_only } = await ui.read('/api/now')
   const bodies = {
     break: { key: world.key, session_id: 'safe', fence: tiles[0].holds[0].fence },
-    note: { key: world.key, text: 'no' },
     sweep: {},
     unlock: { session_id: 'safe', epoch: 1, since: 1 },
     close: { session_id: 'safe' },
@@ -336,8 +327,14 @@ test('a bad request is answered with its status and what is wrong, and the serve
       expect.stringMatching(/\w/),
     ])
   }
-  for (const body of [[], 7, { text: 'x'.repeat(70_000) }, { key: 1 }, { key: '0123456789ab', text: ' ' }]) {
-    const answer = await ui.bySocket('/api/actions/note', body)
+  for (const body of [
+    [],
+    7,
+    { reason: 'x'.repeat(70_000) },
+    { key: 1 },
+    { key: '0123456789ab', fence: -1 },
+  ]) {
+    const answer = await ui.bySocket('/api/actions/break', body)
     expect([answer.status, answer.json.error.code]).toEqual([400, 'ARG_ERROR'])
   }
   expect((await ui.read('/api/now')).tiles).toEqual([])

@@ -65,19 +65,17 @@ test('a claim that gets more paths goes on, and one that gives some back goes on
   expect(lane?.purpose).toBe('tidy')
 })
 
-test('refusals, late calls and notes are moments, and a refusal ends a wait', () => {
+test('refusals and late calls are moments, and a refusal ends a wait', () => {
   const log = [
     did('a', 'wait', 10, { by: 'b' }),
     did('a', 'refusal', 20, { by: 'b' }),
     did('a', 'late', 30, { by: 'b' }),
-    did('a', 'note', 40),
   ]
   const [lane] = lanesOf(log, nothing, all)
   expect(lane?.spans).toMatchObject([{ kind: 'waited', from: 10, to: 20, end: 'refusal', by: 'b' }])
   expect(lane?.marks.map(({ at, kind, by }) => [at, kind, by])).toEqual([
     [20, 'refusal', 'b'],
     [30, 'late', 'b'],
-    [40, 'note', null],
   ])
 })
 
@@ -92,7 +90,7 @@ test('what the log has forgotten is known from the claims, the waiters and the t
     c: [['held', 40, 100, 'release', null]],
   })
   // The end of this claim was never noted: it is not there now.
-  expect(spansOf([did('a', 'grant', 10), did('a', 'note', 30)])).toEqual({
+  expect(spansOf([did('a', 'grant', 10), did('a', 'late', 30)])).toEqual({
     a: [['held', 10, 30, null, null]],
   })
 })

@@ -108,8 +108,9 @@ test('a home whose path is too long for a socket works, too', async () => {
 
 test('on a full disk the page works without the socket, and actions say that the disk is full', async () => {
   await using world = new World()
-  const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o size=16k,nr_inodes=8,mode=0700 tmpfs "$STINT_HOME"
-    cat /dev/zero > "$STINT_HOME/x" 2>/dev/null; touch "$STINT_HOME/1" "$STINT_HOME/2" "$STINT_HOME/3" "$STINT_HOME/4" "$STINT_HOME/5" "$STINT_HOME/6" 2>/dev/null
+  const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o size=16k,nr_inodes=40,mode=0700 tmpfs "$STINT_HOME"
+    "$0" "$1" lock acquire --session holder --resource db --json >&2
+    cat /dev/zero > "$STINT_HOME/x" 2>/dev/null; for n in $(seq 40); do touch "$STINT_HOME/$n"; done 2>/dev/null
     exec "$0" "$1" "$@"`
   const ui = await UiClient.start(world, [], {
     start: (args) =>
@@ -124,9 +125,10 @@ test('on a full disk the page works without the socket, and actions say that the
   const secret = await ui.signIn()
   const now = (await ui.asPage('/api/now', secret)).json
   expect(now.findings).toContainEqual(expect.objectContaining({ name: 'home disk', level: 'fail' }))
-  const body = { key: '0123456789ab', text: 'for later' }
-  const noted = await ui.asPage('/api/actions/note', secret, { method: 'POST', body })
-  expect([noted.status, noted.json.error.code]).toEqual([507, 'DISK_FULL'])
+  const { key, fence } = now.tiles[0].holds[0]
+  const body = { key, session_id: 'holder', fence }
+  const broken = await ui.asPage('/api/actions/break', secret, { method: 'POST', body })
+  expect([broken.status, broken.json.error.code]).toEqual([507, 'DISK_FULL'])
   expect((await ui.asPage('/api/now', secret)).status).toBe(200)
 })
 

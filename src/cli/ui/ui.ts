@@ -20,7 +20,7 @@ export const uiCommand = defineBareCommand({
   options: {
     'no-open': { type: 'boolean', help: 'only print the address; do not open the browser' },
     port: { type: 'count', value: 'N', help: 'listen on this port (any free one)' },
-    'read-only': { type: 'boolean', help: 'without the actions: break, note, sweep, unlock, close, trash' },
+    'read-only': { type: 'boolean', help: 'without the actions: break, sweep, unlock, close, trash' },
     ...storeOption,
   },
   stream: true,

@@ -1,17 +1,7 @@
-import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { stintHome } from '../../base/fs/home.ts'
-import {
-  allClaims,
-  computeWorkspaceHash,
-  listNotes,
-  type Note,
-  type Register,
-  targetKind,
-} from '../../lease/index.ts'
+import { allClaims, computeWorkspaceHash, type Register, targetKind } from '../../lease/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
-import { describeNote } from '../note/list.ts'
 import { lanesOf } from './lanes.ts'
 import { openKey, type UiParts } from './parts.ts'
 import type { RequestQuery } from './request-query.ts'
@@ -19,18 +9,14 @@ import type { RequestQuery } from './request-query.ts'
 /** A day: the longest stretch that the page shows at once. */
 const usualStretchMs = 24 * 3_600_000
 
-const notesOf = (): Note[] => ifPossible(() => listNotes(stintHome())) ?? []
-
 /**
- * Lists the workspaces and resources with claims, waiters, notes or a history: first those in use. While a
+ * Lists the workspaces and resources with claims, waiters or a history: first those in use. While a
  * PostgreSQL server cannot be reached, those in files are listed, and why the others are missing.
  */
 export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   const { registers, feed, store } = parts
   const { activity } = feed
   activity.invalidate()
-  const notes = notesOf().filter(({ shownAt }) => shownAt === undefined)
-  for (const { key, name } of notes) activity.learn(key, name)
   let problem: string | null = null
   const unlessAway = <Row>(rows: Promise<Row[]>): Promise<Row[]> =>
     rows.catch((error: unknown) => {
@@ -46,19 +32,18 @@ export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   for (const [index, targets] of found.entries())
     for (const { key, workspace, claims, waiters } of targets) {
       activity.learn(key, workspace)
-      const counts = { claims: claims.length, waiters: waiters.length, notes: 0 }
+      const counts = { claims: claims.length, waiters: waiters.length }
       const place = { kind: targetKind({ key, name: workspace }), store: storeAt(index) }
       rows.set(key, { key, name: workspace, ...place, ...counts, last_at: null })
     }
   await activity.refresh()
-  for (const key of new Set([...(await activity.keys()), ...notes.map((note) => note.key)])) {
+  for (const key of await activity.keys()) {
     const name = activity.nameOf(key)
-    const free = { claims: 0, waiters: 0, notes: 0, last_at: null, store: storeAt(0) }
+    const free = { claims: 0, waiters: 0, last_at: null, store: storeAt(0) }
     if (!rows.has(key)) rows.set(key, { key, name, kind: targetKind({ key, name }), ...free })
   }
   const workspaces = [...rows.values()].map((row) => ({
     ...row,
-    notes: notes.filter(({ key }) => key === row.key).length,
     last_at: activity.lastAt(row.key) ?? feed.serverActivity?.lastAt(row.key) ?? null,
   }))
   const isInUse = ({ claims, waiters }: WorkspaceRow): number => Number(claims + waiters > 0)
@@ -95,8 +80,5 @@ export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promis
     waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
     lanes: lanesOf(activities, { claims: record.claims, waiters }, { from, to }),
     activities: activities.filter(({ at }) => at >= from && at <= to),
-    notes: notesOf()
-      .filter((note) => note.key === key)
-      .map(describeNote),
   }
 }

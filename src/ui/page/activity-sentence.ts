@@ -37,7 +37,5 @@ export function activitySentence(activity: ClaimActivity): string {
       return `${other} broke the claim of ${party} on ${what}${reason === undefined ? '' : `: ${shown(reason)}`}`
     case 'late':
       return `${party} ran a call in ${what} although ${other} had got it`
-    case 'note':
-      return `${party} left a note`
   }
 }

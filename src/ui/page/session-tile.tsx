@@ -78,10 +78,7 @@ function TileActions({ tile }: { tile: SessionTile }) {
     <div class="buttons">
       {state === 'crashed' && recorded === 'crashed' && <ActionButton action={closeAction(session_id)} />}
       {claim !== undefined && (
-        <>
-          <ActionButton action={noteAction(claim.key, claim.name, session_id)} />
-          <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
-        </>
+        <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
       )}
     </div>
   )
@@ -100,18 +97,6 @@ export const breakAction = (
   isDangerous: true,
   line: { label: 'Reason, for the agent and the log', required: true },
   body: (reason) => ({ key, session_id, fence, reason }),
-})
-
-export const noteAction = (key: string, name: string, to?: string): Asked<'note'> => ({
-  name: 'note',
-  title: 'Leave a note',
-  effect:
-    to === undefined
-      ? `The next session that gets ${name} is shown this note.`
-      : `${partyName(to)} is shown this note, in ${name}.`,
-  verb: 'Leave note',
-  line: { label: 'Note', required: true },
-  body: (text) => ({ key, text, ...(to === undefined ? {} : { to }) }),
 })
 
 export const closeAction = (session_id: string, done?: () => void): Asked<'close'> => ({

@@ -1,15 +1,15 @@
 import { useComputed } from '@preact/signals'
-import type { ClaimRow, NoteRow, WaiterRow, WorkspaceView } from '../protocol.ts'
+import type { ClaimRow, WaiterRow, WorkspaceView } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
 import { activitySentence, partyName, pathsText } from './activity-sentence.ts'
 import { addressOf } from './api.ts'
 import { Ago, At, clock } from './clock.tsx'
-import { shown, shownLines } from './format.ts'
+import { shown } from './format.ts'
 import { LaneChart } from './lane-chart.tsx'
 import { stretches } from './lane-scale.ts'
 import { Choices, Empty, ErrorBox } from './parts.tsx'
 import { linkTo, route } from './route.ts'
-import { breakAction, noteAction } from './session-tile.tsx'
+import { breakAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
 import { useJson } from './use-json.ts'
 import { claimsVersion } from './workspaces-page.tsx'
@@ -39,7 +39,6 @@ export function WorkspaceDetail({ id }: { id: string }) {
               link: linkTo('workspaces', id, { span: value }),
             }))}
           />
-          <ActionButton action={{ ...noteAction(id, data.name), done: reload }} />
         </div>
       </div>
       <div class="panel">
@@ -50,18 +49,15 @@ export function WorkspaceDetail({ id }: { id: string }) {
         )}
         <Legend />
       </div>
-      <div class="with-side below">
-        <div>
-          <section>
-            <h2>Claims</h2>
-            <Claims view={data} onChange={reload} />
-          </section>
-          <section>
-            <h2>What happened</h2>
-            <Activities view={data} />
-          </section>
-        </div>
-        <Notes notes={data.notes} />
+      <div class="below">
+        <section>
+          <h2>Claims</h2>
+          <Claims view={data} onChange={reload} />
+        </section>
+        <section>
+          <h2>What happened</h2>
+          <Activities view={data} />
+        </section>
       </div>
     </>
   )
@@ -83,7 +79,6 @@ function Legend() {
         <i class="waited" /> waited
       </span>
       <StateMark state="refusal" />
-      <StateMark state="note" />
     </div>
   )
 }
@@ -160,32 +155,5 @@ function Activities({ view }: { view: WorkspaceView }) {
         </li>
       ))}
     </ol>
-  )
-}
-
-function Notes({ notes }: { notes: readonly NoteRow[] }) {
-  return (
-    <section>
-      <h2>Notes</h2>
-      {notes.length === 0 ? (
-        <p class="dim small">A note is shown to the next session here.</p>
-      ) : (
-        <ul class="panel">
-          {notes.map((note) => (
-            <li class="row" key={note.note_id}>
-              <span class="small">
-                {partyName(note.from)}
-                {note.to !== null && ` to ${partyName(note.to)}`}
-              </span>
-              <span class="right dim small">
-                <Ago at={note.at} />
-              </span>
-              <p class="wrap lines">{shownLines(note.text, 4000)}</p>
-              <p class="small dim">{note.shown_at === null ? 'not read yet' : 'was read'}</p>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
   )
 }

@@ -5,7 +5,7 @@ import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
 import { linkTo } from './route.ts'
 import { useJson } from './use-json.ts'
 
-/** Every workspace and resource that has a claim, a waiter, a note or a history. */
+/** Every workspace and resource that has a claim, a waiter or a history. */
 export function WorkspacesPage() {
   // The list is asked for again when the claims change.
   const version = claimsVersion()
@@ -31,7 +31,6 @@ export function WorkspacesPage() {
               <th>Workspace</th>
               <th class="number">Claims</th>
               <th class="number">Waiting</th>
-              <th class="number">Notes</th>
               <th class="number">Last activity</th>
             </tr>
           </thead>
@@ -46,7 +45,6 @@ export function WorkspacesPage() {
                 </td>
                 <Count of={row.claims} what="claims" />
                 <Count of={row.waiters} what="waiting" />
-                <Count of={row.notes} what="notes" />
                 <td class="number">
                   <Ago at={row.last_at} />
                 </td>
