@@ -16,7 +16,6 @@ async function stintOperations() {
   // `resume` needs a session of its own, which no other caller holds.
   const held = operation === 'resume' ? undefined : await store.create()
   const slot = held?.slot('state', { version: '1', initial: {} })
-  const files = await store.driver.files()
   const resting = await store.create()
   await Promise.all(Array.from({ length: 500 }, () => resting.append({ type: 'message', data })))
   await resting.close()
@@ -34,7 +33,6 @@ async function stintOperations() {
       await held.snapshot()
     },
     fork: async () => (await store.fork(resting.id)).close(),
-    export: () => files.export(resting.id, () => {}),
     visit: () => store.visit(resting.id, (visit) => visit.append({ type: 'note' })),
     async search() {
       for await (const { seq } of store.search('no such text')) throw new Error(`found in record ${seq}`)

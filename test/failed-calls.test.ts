@@ -21,7 +21,6 @@ test.each<[title: string, extent: SearchExtent]>([
   ['lock release', { calls: /readlink/ }],
   ['run', { every: 6 }],
   ['sessions append', { every: 4 }],
-  ['sessions export', { calls: /mine.tar$/ }],
   ['temp check', { calls: /\.owner$/ }],
   ['doctor', { calls: /^close .*trial.file$/ }],
   ['hook status', { calls: /git-shim/ }],

@@ -20,7 +20,6 @@ async function slowWorld(): Promise<SessionWorld> {
   const text = 'x'.repeat(10_000)
   await Promise.all(Array.from({ length: 200 }, () => large.append({ type: 'note', data: { text } })))
   await large.close()
-  await world.stint(['sessions', 'export', 'large', '-o', join(world.tmp, 'large.tar')])
   await world.stint(['hook', 'install', 'claude'], { env: { HOME: world.tmp } })
   Object.assign(world.env, {
     UV_USE_IO_URING: '0',
@@ -49,8 +48,6 @@ const commands: [line: string, label: string][] = [
   [`${slowly}=40 stint sessions du`, 'measuring'],
   [`${slowly}=40 stint sessions verify --all`, 'verifying'],
   [`${slowly}=40 stint sessions search nothing`, 'searching'],
-  [`${slowly}=200 stint sessions export large -o copy.tar`, 'exporting'],
-  [`(cat large.tar; sleep 300) | ${slowly}=100 stint sessions import -`, 'importing'],
   [`${slowly}=100 stint doctor`, 'examining'],
   ['stint hook doctor --runs 10000', 'trying hooks'],
 ]
@@ -66,6 +63,5 @@ test('whatever takes longer than a second shows that it works, and ends at Ctrl-
     expect(terminal.screen()).not.toMatch(new RegExp(`^${label}`, 'm'))
   }
   await Promise.all(commands.map(interrupt))
-  expect(readdirSync(world.tmp)).not.toContain('copy.tar')
   expect(readdirSync(world.sessions).filter((name) => name.startsWith('.new'))).toEqual([])
 })

@@ -28,7 +28,6 @@ beforeAll(async () => {
     mkdirSync(directory, { recursive: true })
   writeFileSync(join(world.tmp, hostile, '.claude/settings.json'), `{"stint-hook": ${hostile}`)
   writeFileSync(join(scratch, hostile), '')
-  writeFileSync(join(world.tmp, `${hostile}.tar`), 'no archive')
   await using session = await world.store.create({ id: 'mine', tool: hostile, title: hostile, workspace })
   await session.append({ type: hostile, data: { [hostile]: hostile } })
   await session.slot('slot', { version: hostile, initial: '' }).set(hostile)
@@ -88,12 +87,6 @@ const commands: string[][] = [
   ['sessions', 'append', 'mine', '--type', 'x', '--data', hostile],
   ['sessions', 'append', 'mine', '--type', 'x', '--data', `@${hostile}`],
   ['sessions', 'append', 'mine', '--type', `stint.${hostile}`],
-  ['sessions', 'export', 'mine'],
-  ['sessions', 'export', 'mine', '-o', '-'],
-  ['sessions', 'export', 'mine', '-o', join(world.tmp, `out-${hostile}.tar`)],
-  ['sessions', 'export', 'mine', '-o', join(world.tmp, hostile, hostile, 'x.tar')],
-  ['sessions', 'import', join(world.tmp, `${hostile}.tar`)],
-  ['sessions', 'import', hostile],
   ['sessions', 'list', '--store', hostile],
   ['audit', 'show', 'mine'],
   ['audit', 'show', 'mine', '--json'],

@@ -81,7 +81,6 @@ const operations = [
   'snapshot',
   'fork',
   'visit',
-  'export',
   'search',
 ]
 

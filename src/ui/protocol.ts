@@ -348,7 +348,7 @@ export interface SessionView extends ListedSession {
   /** What recoveries found, newest last: from the audit lines of `stint sessions close`. */
   recoveries: { at: number; detail: unknown }[]
   /** Shell lines for a person to copy. */
-  commands: { resume: string; fork: string; export: string }
+  commands: { resume: string; fork: string }
 }
 
 /** An event. Of a large payload, `data` is the begin of its JSON, and `cut` the length of all of it. */

@@ -49,10 +49,7 @@ export async function stockedWorld(): Promise<FaultWorld> {
     register,
     ttlMs: 3_600_000,
   })
-  for (const args of [
-    ['lock', 'acquire', '--session', 'me', '--resource', 'db', '--ttl', '1d'],
-    ['sessions', 'export', 'mine', '-o', 'WORLD/mine.tar'],
-  ])
+  for (const args of [['lock', 'acquire', '--session', 'me', '--resource', 'db', '--ttl', '1d']])
     await world.run({ title: 'stock', args }, world.template)
   plant({ root: join(world.template, scratchRoot) }, { ...ownIdentity(), pid: deadPid }, {}, deadRun)
   return world
@@ -380,20 +377,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['sessions', 'repair', 'broken', '--yes', '--json'],
     faults: ({ answer, after }) =>
       answer.code === undefined && !after.sessions.broken?.whole ? ['a false answer: not repaired'] : [],
-  },
-  {
-    title: 'sessions export',
-    args: ['sessions', 'export', 'mine', '-o', 'PLACE/temp/mine.tar'],
-    faults({ answer, place }) {
-      const length = readIfThere(join(place, 'temp/mine.tar')).length
-      if (answer.code !== undefined) return length === 0 ? [] : ['rejected, but there is an archive']
-      return length === readIfThere(join(place, '../mine.tar')).length ? [] : ['the archive is not whole']
-    },
-  },
-  {
-    title: 'sessions import',
-    args: ['sessions', 'import', 'WORLD/mine.tar', '--id', 'copy', '--json'],
-    faults: changing(({ after }) => hasEvent(after, 'copy', 'message {"n":3}')),
   },
   {
     title: 'sessions copy',

@@ -271,7 +271,6 @@ export const sampleSession: SessionView = {
   commands: {
     resume: 'stint sessions resume ses_01',
     fork: 'stint sessions fork ses_01',
-    export: 'stint sessions export ses_01',
   },
 }
 

@@ -114,7 +114,6 @@ test('a session shows its forks as a tree, its slots, and commands that a click 
   for (const [label, command] of [
     ['Copy resume', `stint run --session ${child}`],
     ['Copy fork', `stint sessions fork ${child}`],
-    ['Copy export', `stint sessions export ${child}`],
   ] as const) {
     await page.locator('button', { hasText: label }).click()
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(command)

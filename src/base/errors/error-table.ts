@@ -54,7 +54,6 @@ export const errorTable = {
     'Find out whether it was done; then record that with `settle`, or repeat it with `again: true`.',
   ),
   ACT_FAILED: entry(4, 'If it is safe to try again, do so with `again: true`.'),
-  ARCHIVE_INVALID: entry(4, 'Export the session again, and copy the whole file; nothing was imported.'),
   SETTINGS_INVALID: entry(4, 'Repair that file, then try again; nothing was changed.'),
   DOCTOR_FOUND: entry(4, 'Follow the advice beside each failure, then run `stint doctor` again.'),
   POSTGRES_SCHEMA: entry(4, 'Run `stint postgres migrate` once, as a role that may create a schema.'),

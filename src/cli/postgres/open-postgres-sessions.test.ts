@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
@@ -68,33 +67,11 @@ test('a repair works only on files, and refuses to run while STINT_STORE names a
   expect(refused.stdout).toContain('STINT_STORE')
 })
 
-test('a session is exported from the server and imported again, to the server or to files, line by line the same', async () => {
-  await using session = await sessions.store.create({ id: 'travels', title: 'T' })
+test('du measures the sessions on the server by kind', async () => {
+  const session = await sessions.store.create({ id: 'travels' })
   await session.append({ type: 'note', data: { text: 'grüße "x"' } })
   await session.append({ type: 'large', data: 'y'.repeat(300_000) })
-  await session.act({ action: 'shell', key: 'k' }, () => 'done')
-  const file = join(world.tmp, 'travels.tar')
-  const locked = await world.stint(['sessions', 'export', 'travels', '-o', file])
-  expect([locked.code, existsSync(file)]).toEqual([4, false])
   await session.close()
-  const exported = await world.stint(['sessions', 'export', 'travels', '-o', file, '--json'])
-  expect(JSON.parse(exported.stdout)).toMatchObject({ session_id: 'travels', records: 2, file })
-  expect(dataOf(await world.run('import', file))).toMatchObject({ from: 'travels', records: 2 })
-  expect(dataOf(await world.run('import', file, '--id', 'arrived')).session_id).toBe('arrived')
-  expect(errorOf(await world.run('import', file, '--id', 'arrived'))?.code).toBe('NAME_TAKEN')
-  expect(dataOf(await world.run('import', file, '--store', 'files')).session_id).toBe('travels')
-  const linesOf = async (id: string, ...store: string[]) => (await world.run('events', id, ...store)).stdout
-  const lines = await linesOf('travels')
-  expect(jsonLines(lines)).toHaveLength(2)
-  expect(await linesOf('arrived')).toBe(lines)
-  expect(await linesOf('travels', '--store', 'files')).toBe(lines)
-  expect(dataOf(await world.audit('verify', 'arrived'))).toMatchObject({ lines: 2 })
-  await world.store.remove('travels')
-  // No copy is left behind.
-  expect(world.leftovers()).toEqual([])
-})
-
-test('du measures the sessions on the server by kind', async () => {
   const { sessions: uses, total } = dataOf(await world.run('du', '--all')) as {
     sessions: { session_id: string; bytes: number; journal: number; blobs: number }[]
     total: { bytes: number }

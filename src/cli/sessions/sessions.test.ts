@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { filesystemStore } from '../../session/index.ts'
 import { du } from '../../../test/support/du.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
@@ -105,8 +106,6 @@ test('on a terminal commands print tables and sentences, and escape control char
   await terminal.shows(/^holds +0 turns, 1 record, /m)
   terminal.enter('clear; stint sessions du')
   await terminal.shows(/^ +SIZE +JOURNAL .*ID\n[^]*1 session, .*; in the trash 0 B\n\[0\]/m)
-  terminal.enter('clear; stint sessions export mine')
-  await terminal.shows(/an archive cannot be shown on a terminal \(ARG_ERROR\)/)
   terminal.enter('clear; stint sessions rm mi')
   await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
   terminal.enter('n')
@@ -305,14 +304,14 @@ test('tail -f ends with NOT_FOUND when the session is removed', async () => {
   expect([code, stderr.includes('(NOT_FOUND)')]).toEqual([5, true])
 })
 
-test('events, tail and export end silently when the reader closes the pipe', async () => {
+test('events and tail end silently when the reader closes the pipe', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'mine' })
   const appended = Array.from({ length: 3000 }, () => session.append({ type: 'n', data: 'x'.repeat(200) }))
   await Promise.all(appended)
   await session.close()
   const stint = `${JSON.stringify(process.execPath)} ${JSON.stringify(stintBin)} sessions`
-  for (const command of ['events mine', 'tail mine -n 3000', 'tail mine -n 3000 -f', 'export mine']) {
+  for (const command of ['events mine', 'tail mine -n 3000', 'tail mine -n 3000 -f']) {
     const script = `{ ${stint} ${command}; echo "$?" >&2; } | head -c 100 >/dev/null`
     const { stderr } = await world.start('sh', ['-c', script]).finished
     expect(stderr, command).toBe('0\n')
@@ -409,40 +408,37 @@ test('fork copies a session up to a record, even while it is in use', async () =
   expect(errorOf(await world.run('fork', 'mine', '--id', 'copy'))?.code).toBe('NAME_TAKEN')
 })
 
-test('export and import move a session; the archive is private, and no file is overwritten', async () => {
+test('a session that tar has packed is listed, verified and resumed in the home where it is unpacked', async () => {
   await using world = new SessionWorld()
-  await world.make('mine')
+  await using session = await world.store.create({ id: 'mine', title: 'T' })
+  await session.append({ type: 'note', data: { text: 'grüße "x"' } })
+  await session.append({ type: 'large', data: 'y'.repeat(300_000) })
+  await session.slot('todo', { version: '1', initial: '' }).set('water the plants')
+  await session.act({ action: 'shell', key: 'k' }, () => 'done')
+  await session.close()
+  await world.make('other')
+  // Both homes have a list cache.
+  const elsewhere = join(world.tmp, 'elsewhere')
+  const there = filesystemStore({ home: elsewhere })
+  await (await there.create({ id: 'resident' })).close()
+  expect([(await world.store.list()).length, (await there.list()).length]).toEqual([2, 1])
   const file = join(world.tmp, 'mine.tar')
-  const exported = await world.stint(['sessions', 'export', 'mine', '-o', file, '--json'])
-  expect(JSON.parse(exported.stdout)).toMatchObject({ session_id: 'mine', records: 3, file })
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  const again = await world.stint(['sessions', 'export', 'mine', '-o', file])
-  expect([again.code, again.stdout]).toEqual([6, ''])
-  const first = dataOf(await world.run('import', file))
-  expect(first).toMatchObject({ from: 'mine', records: 3, session_id: expect.stringMatching(/^ses_/) })
-  await world.run('rm', 'mine', '--yes')
-  const script = `"$0" "$1" sessions import --json - < ${file}`
-  const piped = await world.start('sh', ['-c', script, process.execPath, stintBin]).finished
-  expect(dataOf(piped)).toMatchObject({ session_id: 'mine', from: 'mine' })
-  expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
+  const tar = (...args: string[]) => spawnSync('tar', args, { encoding: 'utf8' })
+  expect(tar('-C', world.sessions, '-cf', file, 'mine')).toMatchObject({ status: 0, stderr: '' })
+  expect(tar('-C', join(elsewhere, 'sessions'), '-xf', file)).toMatchObject({ status: 0, stderr: '' })
 
-  const archive = readFileSync(file)
-  writeFileSync(file, archive.subarray(0, 3000))
-  const cut = await world.run('import', file)
-  expect([cut.code, errorOf(cut)?.code]).toEqual([4, 'ARCHIVE_INVALID'])
-  writeFileSync(file, 'not an archive at all'.repeat(100))
-  expect(errorOf(await world.run('import', file))?.code).toBe('ARCHIVE_INVALID')
-  expect(errorOf(await world.run('import', join(world.tmp, 'gone')))?.code).toBe('NOT_FOUND')
-  expect(errorOf(await world.run('import', world.tmp))?.code).toBe('NOT_FOUND')
-  expect(errorOf(await world.run('import'))?.code).toBe('ARG_ERROR')
-})
-
-test('an export to - goes to stdout, and not to a file of that name', async () => {
-  await using world = new SessionWorld()
-  await world.make('mine')
-  const piped = await world.stint(['sessions', 'export', 'mine', '-o', '-'], { cwd: world.tmp })
-  expect([piped.code, existsSync(join(world.tmp, '-'))]).toEqual([0, false])
-  expect(piped.stdout.startsWith('mine/')).toBe(true)
+  const inElsewhere = { env: { STINT_HOME: elsewhere } }
+  const { sessions } = dataOf(await world.stint(['sessions', 'list', '--json'], inElsewhere))
+  const found = sessions.find((each: Answer) => each.session_id === 'mine')
+  expect(found).toMatchObject({ state: 'closed', title: 'T', records: 3 })
+  const verified = await world.stint(['sessions', 'verify', 'mine', '--json'], inElsewhere)
+  expect(dataOf(verified)).toMatchObject({ checked: 1, damaged: 0 })
+  const resumed = await there.resume('mine')
+  expect(resumed.slot('todo', { version: '1', initial: '' }).value).toBe('water the plants')
+  await expect(resumed.act({ action: 'shell', key: 'k' }, () => 'again')).resolves.toBe('done')
+  expect((await resumed.append({ type: 'more' })).seq).toBe(4)
+  await resumed.close()
+  expect((await there.list()).find(({ id }) => id === 'mine')).toMatchObject({ state: 'closed', records: 4 })
 })
 
 test('rm moves a session to the trash, which the sweep empties; it asks about a shortened id', async () => {

@@ -28,14 +28,6 @@ export const sessions: CommandGroup = {
       summary: 'save what can be saved',
       load: async () => (await import('./repair.ts')).repairCommand,
     },
-    export: {
-      summary: 'write it as one archive',
-      load: async () => (await import('./archive.ts')).exportCommand,
-    },
-    import: {
-      summary: 'read it from an archive',
-      load: async () => (await import('./archive.ts')).importCommand,
-    },
     copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {
       summary: 'take it from a holder that cannot be seen',

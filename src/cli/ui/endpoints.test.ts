@@ -95,7 +95,6 @@ test('sessions come in pages, and one session with all that its command shows', 
   const view = await ui.read('/api/sessions/ses_copy')
   const shown = dataOf(await world.run('show', 'ses_copy'))
   expect(view).toMatchObject({ ...shown, slots: [{ ...shown.slots[0], value: '["done"]' }] })
-  expect(view.commands.export).toContain('stint sessions export ses_copy')
   const { tree } = await ui.read('/api/sessions/ses_b/forks')
   expect(tree).toMatchObject({ session_id: 'ses_b', forks: [{ session_id: 'ses_copy', at_seq: 2 }] })
   expect(await ui.read('/api/sessions/ses_a/verify')).toMatchObject({ state: 'whole', findings: [] })

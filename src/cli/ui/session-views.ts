@@ -68,7 +68,6 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
     commands: {
       resume: `stint run --session ${name} --record -- COMMAND`,
       fork: `stint sessions fork ${name}`,
-      export: `stint sessions export ${name}`,
     },
   }
 }

@@ -5,9 +5,6 @@ import { World } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import { FilesystemDriver } from './driver.ts'
-import { exportSession } from './archive/export.ts'
-import { importSession } from './archive/import.ts'
-import { SessionsHome } from './session-directory.ts'
 
 let world: World
 let home: string
@@ -51,25 +48,6 @@ test('a session with one event takes eight syncs, and a visit that adds another 
   expect(syncs).toBe(8)
   await store.visit('short', (visit) => visit.append({ type: 'note' }))
   expect(syncs).toBe(9)
-})
-
-test('the home and its sessions directory are synced before an import resolves', async () => {
-  const session = await storeOn(nodeDisk).create({ id: 'traveller' })
-  await session.append({ type: 'note' })
-  await session.close()
-  const pieces: Uint8Array[] = []
-  const write = (bytes: Uint8Array): void => void pieces.push(bytes)
-  await exportSession(new SessionsHome(home), 'traveller', write)
-  const [elsewhere, synced] = [join(world.tmp, 'elsewhere'), [] as string[]]
-  const syncDirectory = (path: string): void => {
-    synced.push(path)
-    nodeDisk.syncDirectory(path)
-  }
-  const chunks = (async function* () {
-    yield Buffer.concat(pieces)
-  })()
-  await importSession(new SessionsHome(elsewhere, { ...nodeDisk, syncDirectory }), chunks)
-  expect(synced).toEqual(expect.arrayContaining([world.tmp, elsewhere, join(elsewhere, 'sessions')]))
 })
 
 test('a session whose first file cannot be created does not exist, and can be created later', async () => {

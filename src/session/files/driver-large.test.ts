@@ -12,7 +12,6 @@ const operations: Record<string, (world: SessionWorld, id: string) => Promise<un
   'verifying it': async ({ store }, id) => (await store.inspect(id)).health(),
   'reading its spool': async ({ store }, id) => (await store.inspect(id)).spooled(),
   'forking it at an early record': ({ store }, id) => store.fork(id, { at: 20 }),
-  'exporting it': async ({ home }, id) => (await new FilesystemDriver({ home }).files()).export(id, () => {}),
   async 'planning its repair'(world, id) {
     world.damage(id, 3)
     expect(await (await new FilesystemDriver(world).files()).planRepair(id)).toMatchObject({ needed: true })

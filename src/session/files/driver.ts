@@ -287,7 +287,7 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 
-  /** Loads archives, repairs and measuring only for the commands that use them. */
+  /** Loads repairs and measuring only for the commands that use them. */
   async files(): Promise<SessionFiles> {
     const { sessionFilesIn } = await import('./session-files.ts')
     return sessionFilesIn(this.#home)

@@ -4,8 +4,6 @@ import { homeError, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { measureSteps } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
-import { type Exported, exportSession } from './archive/export.ts'
-import { type Imported, importSession } from './archive/import.ts'
 import { type DiskUse, type MeasuredSessions, measureSession } from './disk-use.ts'
 import type { RepairPlan } from './repair/repair-plan.ts'
 import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
@@ -21,10 +19,6 @@ export interface SessionFiles {
   quarantined(id: string): string[]
   /** Measures every session by kind of file, and the trash. */
   diskUse(): Promise<MeasuredSessions>
-  /** Verifies a session and passes it to `write` as an archive, piece by piece. */
-  export(id: string, write: (bytes: Uint8Array) => void): Promise<Exported>
-  /** Creates a session from an archive; with its own id if that is free and no other is given. */
-  import(chunks: AsyncIterable<Buffer>, id?: string, signal?: AbortSignal): Promise<Imported>
   /** Says what a repair would do, and changes nothing. */
   planRepair(id: string): Promise<RepairPlan>
   /** Makes a damaged session resumable. */
@@ -55,8 +49,6 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
       const removed = await runInTurns(measureSteps(trash, { counter }))
       return { sessions: uses, trashBytes: removed.bytes, trashDiskBytes: removed.disk_bytes }
     },
-    export: (id, write) => exportSession(home, id, write),
-    import: (chunks, id, signal) => importSession(home, chunks, id, signal),
     planRepair: (id) => previewRepair(home, id),
     repair: (id) => repairSession(home, id),
   }

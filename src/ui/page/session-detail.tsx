@@ -89,7 +89,6 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
       <div class="tools">
         <Copy label="Copy resume" text={commands.resume} />
         <Copy label="Copy fork" text={commands.fork} />
-        <Copy label="Copy export" text={commands.export} />
         {state === 'crashed' && <ActionButton action={closeAction(session_id, onChange)} />}
         {holder !== null && epoch !== null && (
           <ActionButton
