@@ -22,7 +22,6 @@ export const apart = {
   sweep: 'src/cli/sweep/sweep.ts',
   'sweep-engine': 'src/sweep/sweep.ts',
   inventory: 'src/sweep/inventory/index.ts',
-  'sweep-timer': 'src/sweep/timer/timer.ts',
   completion: 'src/cli/completion/completion.ts',
   demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',

@@ -1,5 +1,5 @@
 /**
- * The door of the sweep: removing what dead runs left behind, the inventory of what is there, and the timer.
+ * The door of the sweep: removing what dead runs left behind, and the inventory of what is there.
  *
  * Every run loads this module for `sweepAtStart`; the other functions load their part when they are called.
  */
@@ -18,9 +18,6 @@ export type { TracedPath } from './inventory/trace-path.ts'
 export { addToReport, type SweepReport, type SweepScope, sweepScopes } from './report.ts'
 export { sweepAtStart } from './sweep-at-start.ts'
 export type { SweepOptions, SweepProgress } from './sweep.ts'
-export type { TimerJob } from './timer/job.ts'
-export type { TimerKind, TimerStep } from './timer/plan.ts'
-export type { InstalledTimer } from './timer/timer.ts'
 
 /** Calls a function of a module that is loaded only then. */
 const lazily =
@@ -53,12 +50,3 @@ export const recordSample = lazily(async () => (await import('./inventory/index.
 
 /** Adds the sample of a sweep to the history. */
 export const recordSweep = lazily(async () => (await import('./inventory/index.ts')).recordSweep)
-
-/** Installs the timer that sweeps regularly. */
-export const installTimer = lazily(async () => (await import('./timer/timer.ts')).installTimer)
-
-/** Removes the timer. */
-export const uninstallTimer = lazily(async () => (await import('./timer/timer.ts')).uninstallTimer)
-
-/** Inspects the timer of this user. */
-export const inspectTimer = lazily(async () => (await import('./timer/timer.ts')).inspectTimer)

@@ -46,7 +46,7 @@ function diagnosisOf(finished: Finished): Diagnosis {
 const diagnose = async (world: World, env: NodeJS.ProcessEnv = {}, cwd = world.tmp): Promise<Diagnosis> =>
   diagnosisOf(await world.stint(['doctor', '--json'], { env, cwd }))
 
-/** A user without hooks and timers: the checks must not depend on the user who runs the tests. */
+/** A user without hooks: the checks must not depend on the user who runs the tests. */
 class NewUser extends HookUser {
   readonly home = join(this.tmp, 'home')
 
@@ -82,7 +82,7 @@ test('on a healthy machine every check passes, in the documented order, and noth
     'temp files',
     'orphans',
   ]
-  expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks', 'timer'])
+  expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks'])
   const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
   for (const { name } of checks) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'))
   expect(counts.ok + counts.warn).toBe(checks.length)
@@ -108,12 +108,12 @@ test('an impossible home and a missing temp directory fail, and the other checks
   writeFileSync(join(world.tmp, 'file'), '')
   const below = await diagnose(world, { STINT_HOME: join(world.tmp, 'file/home') })
   expect(below.of('home')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_HOME') })
-  expect(below.checks.at(-1)?.name).toBe('timer')
+  expect(below.checks.at(-1)?.name).toBe('hooks')
   const env = { STINT_HOME: 'relative', STINT_TMP_ROOT: join(world.tmp, 'nowhere') }
   const { of, checks } = await diagnose(world, env)
   expect(of('home')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('absolute') })
   expect(of('temp')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_TMP_ROOT') })
-  expect(checks.at(-1)?.name).toBe('timer')
+  expect(checks.at(-1)?.name).toBe('hooks')
 })
 
 const inMount = async (world: NewUser, options: string, target: string, before = ':'): Promise<Diagnosis> => {
@@ -204,25 +204,6 @@ test('an agent without hooks warns; installed hooks pass, and fail when the prog
     level: 'fail',
     text: expect.stringContaining(gone),
   })
-})
-
-test('a timer that starts missing files fails, and passes after its fix', async () => {
-  await using world = new NewUser()
-  const table = join(world.tmp, 'crontab')
-  const script = `#!/bin/sh\ncase "$1" in -l) cat "${table}" ;; -) cat > "${table}" ;; esac\n`
-  for (const [name, text] of [
-    ['crontab', script],
-    ['systemctl', '#!/bin/sh\nexit 1\n'],
-  ] as const) {
-    writeFileSync(join(world.bin, name), text)
-    chmodSync(join(world.bin, name), 0o755)
-  }
-  writeFileSync(table, `17 * * * * /gone/node '/go ne/stint.cjs' sweep >/dev/null # stint-sweep-timer\n`)
-  const { of } = await diagnose(world)
-  expect(of('timer')[0]).toMatchObject({ level: 'fail', fix: 'stint sweep --install-timer' })
-  expect(of('timer')[0]?.text).toContain('/gone/node, /go ne/stint.cjs')
-  await world.stint(['sweep', '--install-timer'])
-  expect((await diagnose(world)).of('timer')[0]).toMatchObject({ level: 'ok', text: 'started by cron' })
 })
 
 test('an unreachable PostgreSQL server and an invalid store fail, without showing a password', async () => {

@@ -7,7 +7,7 @@ import { findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
 import { rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
-import { inspectTimer, measureEntries } from '../../sweep/index.ts'
+import { measureEntries } from '../../sweep/index.ts'
 import { type Check, countLevels, Examination, type Level, renderCheck } from '../health/check.ts'
 import { judgeClock, newestIn, setBackSince } from '../health/clock.ts'
 import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
@@ -18,7 +18,6 @@ import { claimsIn, judgeHomeLeases } from '../health/leases.ts'
 import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
 import { checkShell, checkStart, judgeIdentity, judgeNode } from '../health/runtime.ts'
 import { judgeHomeSessions } from '../health/sessions.ts'
-import { judgeTimer } from '../health/timer.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
@@ -34,7 +33,7 @@ interface DoctorData {
 export const doctorCommand = defineBareCommand({
   name: 'doctor',
   summary:
-    'Checks that everything can work here: tries the file systems, and looks at permissions, clock, Node, leases, sessions, hooks, timer and PostgreSQL. Exit 4 if something cannot work.',
+    'Checks that everything can work here: tries the file systems, and looks at permissions, clock, Node, leases, sessions, hooks and PostgreSQL. Exit 4 if something cannot work.',
   examples: [
     ['stint doctor', 'a line for each check, and what to do about it'],
     ['stint doctor --json', 'for scripts'],
@@ -63,7 +62,6 @@ async function examineAll(examination: Examination): Promise<void> {
   const tmp = await examination.look('temp', () => findTmp())
   if (tmp !== undefined) await examineTemp(examination, rootOf(tmp).path)
   await examination.check('hooks', async () => judgeHooks(await findHooks(findWorkspace().path, true)))
-  await examination.check('timer', async () => judgeTimer(await inspectTimer()))
   await examination.check('postgres', async () => {
     const url = storeOfEnvironment()
     return url === undefined ? [] : await (await import('../health/postgres.ts')).checkPostgres(url)

@@ -19,7 +19,7 @@ import { measureSessionSpace } from '../sessions/du.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
-import { manageTimer, renderTimer, type TimerData } from './timer.ts'
+import { installTimer, renderTimer, type TimerData, uninstallTimer } from './timer.ts'
 
 export const sweepCommand = defineBareCommand({
   name: 'sweep',
@@ -37,23 +37,22 @@ export const sweepCommand = defineBareCommand({
       choices: sweepScopes,
       help: 'what to look at (all: scratch, outputs, trash and locks); sessions deletes removed and unfinished sessions',
     },
-    'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
+    'install-timer': { type: 'boolean', help: 'sweep every hour: a systemd user timer, or a crontab line' },
     'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
-    every: { type: 'duration', value: 'D', help: 'with --install-timer: how often (1h), at least 1m' },
   },
   examples: [
     ['stint sweep', 'clean up now'],
     ['stint sweep --dry-run --json', 'what would be removed, as JSON'],
     ['stint sweep --older-than 1d', 'keep what went wrong today, to look at it'],
     ['stint sweep --scope sessions', 'delete removed sessions for good'],
-    ['stint sweep --install-timer --every 30m', 'from now on, every half hour'],
+    ['stint sweep --install-timer', 'from now on, every hour'],
   ],
   async run(context, { options }): Promise<SweepData | TimerData> {
     const dryRun = options['dry-run']
     const olderThanMs = options['older-than']
     const { scope = 'all' } = options
-    const timer = timerAction(options)
-    if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
+    const manageTimer = timerAction(options)
+    if (manageTimer !== undefined) return manageTimer(dryRun)
     const progress = await openProgressBar('sweeping', context)
     const onProgress = ({ done, total, diskBytesFreed: bytes }: SweepProgress): void => {
       // The rest of the entry stays in the trash, where the next sweep finds it.
@@ -62,7 +61,7 @@ export const sweepCommand = defineBareCommand({
     }
     return await sweepScope({ dryRun, scope, olderThanMs, onProgress }, () => progress?.clear())
   },
-  render: (data, { columns }) => ('timer' in data ? renderTimer(data) : renderSweep(data, columns)),
+  render: (data, { columns }) => ('removed' in data ? renderSweep(data, columns) : renderTimer(data)),
 })
 
 /** Sweeps the temp directory, and the parts of the home that the scope names. */
@@ -97,21 +96,19 @@ function addDirectories(
 interface TimerOptions {
   'install-timer': boolean
   'uninstall-timer': boolean
-  every: number | undefined
   scope: string | undefined
   'older-than': number | undefined
 }
 
 /** The action on the timer that the options ask for, if any. Throws for options that exclude each other. */
-function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined {
+function timerAction(options: TimerOptions): ((dryRun: boolean) => TimerData) | undefined {
   const { 'install-timer': install, 'uninstall-timer': uninstall } = options
   const refuse = (message: string): StintError => new StintError('ARG_ERROR', message)
   if (install && uninstall) throw refuse('--install-timer and --uninstall-timer exclude each other')
-  if (options.every !== undefined && !install) throw refuse('--every goes with --install-timer')
   if (!install && !uninstall) return undefined
   if (options.scope !== undefined || options['older-than'] !== undefined)
     throw refuse('the timer sweeps everything dead runs leave: --scope and --older-than do not go with it')
-  return install ? 'install' : 'uninstall'
+  return install ? installTimer : uninstallTimer
 }
 
 /** The `data` of the envelope. */

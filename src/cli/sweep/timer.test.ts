@@ -5,7 +5,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -13,6 +12,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { treeHash } from '../../../test/support/tree-hash.ts'
 import { type Finished, stintBin, World } from '../../../test/support/world.ts'
+import { cronLine, serviceUnit } from './timer.ts'
 
 /** A system with only the given tools, which are real programs that log their arguments. */
 class System extends World {
@@ -51,47 +51,45 @@ esac`
 
 test('with systemd, units with absolute paths are enabled; uninstalling leaves nothing', async () => {
   await using system = new System({ systemctl, crontab })
-  const installed = await system.timer('--install-timer', '--every', '30m')
-  expect(installed.envelope()).toMatchObject({ ok: true, data: { timer: 'systemd', every: '30m' } })
+  const installed = await system.timer('--install-timer')
+  expect(installed.envelope()).toMatchObject({ ok: true, data: { started_by: 'systemd' } })
   const service = readFileSync(join(system.units, 'stint-sweep.service'), 'utf8')
   expect(service).toContain(`ExecStart=${process.execPath} ${stintBin} sweep --json\n`)
   expect(service).toContain(
     `Environment=STINT_TMP_ROOT=${system.tmp}\nEnvironment=STINT_HOME=${system.home}\n`,
   )
-  expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toContain(
-    'OnUnitActiveSec=1800000ms\n',
-  )
+  expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toContain('OnUnitActiveSec=1h\n')
   expect(lstatSync(join(system.units, 'stint-sweep.timer')).mode & 0o777).toBe(0o600)
   expect(system.called()).toEqual([
     'systemctl --user show-environment',
-    'crontab -l',
     'systemctl --user daemon-reload',
     'systemctl --user enable --now stint-sweep.timer',
   ])
-  const before = treeHash(system.units)
-  await system.timer('--install-timer', '--every', '30m')
-  expect(treeHash(system.units)).toBe(before)
+  await system.timer('--install-timer')
+  expect(readFileSync(join(system.units, 'stint-sweep.service'), 'utf8')).toBe(service)
   const removed = (await system.timer('--uninstall-timer')).envelope()
-  expect(removed).toMatchObject({ ok: true, data: { timer: 'none' } })
+  expect(removed).toMatchObject({ ok: true, data: { started_by: null, units: [{}, {}] } })
   expect(readdirSync(system.units)).toEqual([])
   expect(system.called()).toContain('systemctl --user disable --now stint-sweep.timer')
-  expect((await system.timer('--uninstall-timer')).envelope()).toMatchObject({ data: { steps: [] } })
+  expect((await system.timer('--uninstall-timer')).envelope()).toMatchObject({
+    data: { units: [], crontab_line: null },
+  })
 })
 
 test('with cron, one line is added before the others; uninstalling restores every byte', async () => {
   await using system = new System({ crontab })
   const others = Buffer.from('MAILTO=me\n5 4 * * * caf\xe9 \xff\n', 'latin1')
   writeFileSync(system.crontab, others)
-  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
+  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { started_by: 'cron' } })
   const [line = '', ...rest] = readFileSync(system.crontab, 'latin1').split('\n')
   expect(line).toBe(
     `17 * * * * STINT_TMP_ROOT=${system.tmp} STINT_HOME=${system.home} ${process.execPath} ${stintBin} sweep --json` +
       ' >/dev/null # stint-sweep-timer',
   )
   expect(rest.join('\n')).toBe(others.toString('latin1'))
-  const calls = system.called().length
+  const installed = readFileSync(system.crontab)
   await system.timer('--install-timer')
-  expect(system.called().slice(calls)).toEqual(['crontab -l'])
+  expect(readFileSync(system.crontab)).toEqual(installed)
   await system.timer('--uninstall-timer')
   expect(readFileSync(system.crontab)).toEqual(others)
 })
@@ -115,8 +113,8 @@ test('a path that is not ASCII is written to the crontab unchanged', async () =>
 
 test('uninstalling removes a crontab that has no other line', async () => {
   await using system = new System({ crontab })
-  await system.timer('--install-timer', '--every', '1d')
-  expect(readFileSync(system.crontab, 'utf8')).toMatch(/^17 3 \* \* \* .*\n$/)
+  await system.timer('--install-timer')
+  expect(readFileSync(system.crontab, 'utf8')).toMatch(/^17 \* \* \* \* .*\n$/)
   await system.timer('--uninstall-timer')
   expect(existsSync(system.crontab)).toBe(false)
 })
@@ -132,7 +130,7 @@ test('a crontab that cannot be read is never overwritten', async () => {
 
 test('systemctl without a user manager is not used', async () => {
   await using system = new System({ systemctl: 'echo "Failed to connect to bus" >&2; exit 1', crontab })
-  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
+  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { started_by: 'cron' } })
   expect(existsSync(system.units)).toBe(false)
 })
 
@@ -147,30 +145,24 @@ test('without systemd and cron, installing fails with exit 4 and a hint, and wri
   expect(treeHash(system.tmp)).toBe(before)
 })
 
-test('if systemctl refuses to enable the timer, new units are removed and old ones restored', async () => {
+test('if systemctl refuses to enable the timer, the units are removed', async () => {
   await using system = new System({
-    systemctl: '[ -e "$STUB/refuse" ] && [ "$2" = enable ] && { echo no bus >&2; exit 1; }; exit 0',
+    systemctl: '[ "$2" = enable ] && { echo no bus >&2; exit 1; }; exit 0',
   })
-  writeFileSync(join(system.tmp, 'refuse'), '')
   const refused = await system.timer('--install-timer')
   expect(refused.envelope()).toMatchObject({
     error: { code: 'TIMER_UNSUPPORTED', message: expect.stringContaining('no bus') },
   })
   expect(readdirSync(system.units)).toEqual([])
-
-  rmSync(join(system.tmp, 'refuse'))
-  await system.timer('--install-timer')
-  const before = readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')
-  writeFileSync(join(system.tmp, 'refuse'), '')
-  expect((await system.timer('--install-timer', '--every', '5m')).code).toBe(4)
-  expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toBe(before)
 })
 
-test('a unit that is a link is left alone, with exit 6', async () => {
+test.each(['a link', 'a unit of the user'])('%s of that name is left alone, with exit 6', async (kind) => {
   await using system = new System({ systemctl })
+  const path = join(system.units, 'stint-sweep.timer')
   mkdirSync(system.units, { recursive: true })
   writeFileSync(join(system.tmp, 'dotfile'), '')
-  symlinkSync(join(system.tmp, 'dotfile'), join(system.units, 'stint-sweep.timer'))
+  if (kind === 'a link') symlinkSync(join(system.tmp, 'dotfile'), path)
+  else writeFileSync(path, '[Timer]\n')
   const before = treeHash(system.units)
   const refused = await system.timer('--install-timer')
   expect([refused.code, refused.envelope().error?.code]).toEqual([6, 'NAME_TAKEN'])
@@ -178,35 +170,34 @@ test('a unit that is a link is left alone, with exit 6', async () => {
   expect(treeHash(system.units)).toBe(before)
 })
 
-test('--dry-run shows everything that would be written, and changes nothing', async () => {
-  for (const tools of [['systemctl', 'crontab'], ['crontab']]) {
-    const scripts = { systemctl, crontab }
-    await using system = new System(
-      Object.fromEntries(Object.entries(scripts).filter(([name]) => tools.includes(name))),
-    )
-    writeFileSync(system.crontab, '# mine\n')
-    const before = treeHash(system.crontab, system.bin)
-    const { steps, timer } = (await system.timer('--install-timer', '--dry-run')).envelope().data as {
-      timer: string
-      steps: { text?: string; input?: string }[]
-    }
-    const text = steps.map((step) => step.text ?? step.input ?? '').join('\n')
-    expect(text).toContain(timer === 'cron' ? '17 * * * *' : 'OnUnitActiveSec')
-    expect(treeHash(system.crontab, system.bin)).toBe(before)
-    expect(existsSync(system.units)).toBe(false)
-    expect(system.called().filter((call) => !/show-environment|-l$/.test(call))).toEqual([])
-  }
+test.each([
+  ['systemd', ['systemctl', 'crontab']],
+  ['cron', ['crontab']],
+  ['nothing', []],
+])('--dry-run shows what %s would start, and changes nothing', async (startedBy, tools) => {
+  const scripts = { systemctl, crontab }
+  await using system = new System(
+    Object.fromEntries(Object.entries(scripts).filter(([name]) => tools.includes(name))),
+  )
+  writeFileSync(system.crontab, '# mine\n')
+  const before = treeHash(system.crontab, system.bin)
+  const planned = await system.timer('--install-timer', '--dry-run')
+  expect([planned.code, planned.envelope().data]).toMatchObject([0, { started_by: startedBy }])
+  const { stdout } = await system.stint(['sweep', '--install-timer', '--dry-run'], {
+    env: { STINT_OUTPUT: 'text' },
+  })
+  expect(stdout.includes('17 * * * *')).toBe(startedBy !== 'systemd')
+  expect(stdout.includes('OnUnitActiveSec=1h')).toBe(startedBy !== 'cron')
+  expect(stdout.includes('nothing would start it')).toBe(startedBy === 'nothing')
+  expect(treeHash(system.crontab, system.bin)).toBe(before)
+  expect(existsSync(system.units)).toBe(false)
+  expect(system.called().filter((call) => !/show-environment|-l$/.test(call))).toEqual([])
 })
 
 test.each([
-  [['--install-timer', '--every', '59s'], 'at least 1m'],
-  [['--install-timer', '--every', '7m'], 'cron cannot'],
   [['--install-timer', '--uninstall-timer'], 'exclude each other'],
-  [['--every', '1h'], 'goes with --install-timer'],
-  [['--uninstall-timer', '--every', '1h'], 'goes with --install-timer'],
   [['--install-timer', '--scope', 'sessions'], '--scope'],
   [['--install-timer', '--older-than', '1d'], '--older-than'],
-  [['--install-timer', '--every', 'often'], 'duration'],
 ])('stint sweep %j is refused, and nothing is written', async (flags, message) => {
   await using system = new System({ crontab })
   const finished = await system.timer(...flags)
@@ -214,5 +205,40 @@ test.each([
   expect(finished.envelope()).toMatchObject({
     error: { code: 'ARG_ERROR', message: expect.stringContaining(message) },
   })
+  expect(existsSync(system.crontab)).toBe(false)
+})
+
+const odd = ['/opt/no de$x/node', '/o"pt/50%/it\'s $HOME\\x', 'sweep']
+
+test('the service quotes what systemd would interpret: blanks, quotes, %, and $ in arguments', () => {
+  const lines = serviceUnit(odd, { STINT_TMP_ROOT: '/tmp/a b%' }).split('\n')
+  expect(lines).toContain('Environment="STINT_TMP_ROOT=/tmp/a b%%"')
+  expect(lines).toContain(`ExecStart="/opt/no de$x/node" "/o\\"pt/50%%/it's $$HOME\\\\x" sweep`)
+})
+
+test('cron and the shell start the intended command, whatever characters the paths contain', async () => {
+  await using world = new World()
+  const directory = join(world.tmp, `it's 50% "$HOME" \\ #`)
+  mkdirSync(directory)
+  const program = join(directory, 'print.cjs')
+  const out = join(directory, 'out')
+  writeFileSync(
+    program,
+    `require('node:fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))`,
+  )
+  const line = cronLine([process.execPath, program, '%d', "'"], { OUT: out })
+  // cron strips five time fields, ends the command at a bare %, and reads \% as %.
+  const command = line.split(' ').slice(5).join(' ')
+  expect(command).not.toMatch(/(?<!\\)%/)
+  const { code } = await world.start('sh', ['-c', command.replaceAll('\\%', '%')]).finished
+  expect(code).toBe(0)
+  expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual([program, '%d', "'"])
+})
+
+test('a path with a line break is refused: it would add an entry of its own', async () => {
+  await using system = new System({ crontab })
+  const home = join(system.tmp, 'a\n* * * * * evil')
+  const refused = await system.stint(['sweep', '--install-timer'], { env: { STINT_HOME: home } })
+  expect([refused.code, refused.envelope().error?.code]).toEqual([4, 'TIMER_UNSUPPORTED'])
   expect(existsSync(system.crontab)).toBe(false)
 })
