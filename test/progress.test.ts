@@ -49,7 +49,6 @@ const commands: [line: string, label: string][] = [
   [`${slowly}=40 stint sessions verify --all`, 'verifying'],
   [`${slowly}=40 stint sessions search nothing`, 'searching'],
   [`${slowly}=100 stint doctor`, 'examining'],
-  ['stint hook doctor --runs 10000', 'trying hooks'],
 ]
 
 test('whatever takes longer than a second shows that it works, and ends at Ctrl-C', async () => {

@@ -126,7 +126,7 @@ function brokenWords(lines: readonly string[], text: string): string[] {
 
 const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '')
 
-test.each(['hook doctor --runs 1', 'mcp install', 'temp watch --max-runtime 0'])(
+test.each(['doctor', 'mcp install', 'temp watch --max-runtime 0'])(
   'the sentences of stint %s break no word',
   async (command) => {
     terminal.resize(80, 24)

@@ -36,6 +36,13 @@ export interface Installation {
   choices: HookChoices
 }
 
+/** What is wrong with an installation. */
+export interface Problem {
+  problem: string
+  /** The command or action that solves it. */
+  fix: string
+}
+
 /** Reads the hooks of a target; changes nothing. */
 export function inspect(target: HookTarget): Installation {
   const { agent, place, path } = target

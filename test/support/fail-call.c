@@ -2,8 +2,8 @@
  * A library for LD_PRELOAD that counts the file calls of a program and its children, and fails one of them.
  *
  * A call counts if its path, or the file behind its descriptor, lies in one of the directories of
- * FAULT_DIRECTORIES (separated by ':') and does not contain FAULT_EXCEPT, or if it opens one of the files of
- * FAULT_FILES. The process must run FAULT_PROGRAM: what `git` or `sh` do below stint is not counted.
+ * FAULT_DIRECTORIES (separated by ':'), or if it opens one of the files of FAULT_FILES. The process must run
+ * FAULT_PROGRAM: what `git` or `sh` do below stint is not counted.
  *
  * Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the error that it got
  * or 0, its name, its path. The call with the number FAULT_AT gets the error FAULT_ERROR of its kind.
@@ -54,7 +54,7 @@ static const Kind Removes = {"remove", {EIO, EROFS}};
 static const Kind Chmods = {"chmod", {EROFS}};
 static const Kind Watches = {"watch", {ENOSPC}};
 
-static const char *directories, *files, *except;
+static const char *directories, *files;
 static atomic_long *count;
 static long failing_at;
 static int failing_error;
@@ -82,7 +82,6 @@ __attribute__((constructor)) static void start(void) {
   failing_error = atoi(getenv("FAULT_ERROR"));
   directories = getenv("FAULT_DIRECTORIES");
   files = getenv("FAULT_FILES");
-  except = getenv("FAULT_EXCEPT");
   delay_ms = getenv("FAULT_DELAY_MS") ? atol(getenv("FAULT_DELAY_MS")) : 0;
   count = mapped;
 }
@@ -98,7 +97,6 @@ static int is_in(const char *list, const char *path) {
 /* Counts a call on an absolute path; returns the error that it gets, or 0. */
 static int fault(const Kind *kind, const char *path) {
   if (!is_in(directories, path) && !(kind == &Opens && is_in(files, path))) return 0;
-  if (except != NULL && *except != '\0' && strstr(path, except) != NULL) return 0;
   const struct timespec delay = {delay_ms / 1000, delay_ms % 1000 * 1000000};
   if (delay_ms > 0) nanosleep(&delay, NULL);
   int errors = 0;

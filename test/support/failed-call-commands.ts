@@ -429,18 +429,7 @@ export const faultedCommands: readonly FaultedCommand[] = [
           : [(workspaces as []).length, (sessions as { total: number }).total],
       )(ended).filter((fault) => !fault.startsWith('a false answer: "failed"')),
   },
-  {
-    title: 'doctor',
-    args: ['doctor', '--json'],
-    uncounted: '/listing',
-    faults: reading(() => undefined),
-  },
-  {
-    title: 'doctor, with its trial of listings',
-    args: ['doctor', '--json'],
-    every: 400,
-    faults: reading(() => undefined),
-  },
+  { title: 'doctor', args: ['doctor', '--json'], faults: reading(() => undefined) },
   {
     title: 'temp list',
     args: ['temp', 'list', '--json'],
@@ -539,8 +528,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   { title: 'hook status', args: ['hook', 'status', '--json'], faults: reading(() => undefined) },
   {
-    title: 'hook doctor',
-    args: ['hook', 'doctor', 'claude', '--runs', '1', '--json'],
+    title: 'doctor with hooks',
+    args: ['doctor', '--json'],
     prepare: async (place, world) =>
       void (await world.run({ title: 'install', args: ['hook', 'install', 'claude'] }, place)),
     faults: reading(() => undefined),

@@ -60,10 +60,6 @@ export interface FaultedCommand {
   clean?: ErrorCode
   /** A hook: its exit code is a verdict, and a process of it may go on after the answer. */
   isHook?: boolean
-  /** Only each n-th run is made of a command that makes thousands of calls. */
-  every?: number
-  /** A part of the paths whose calls are not counted: their number differs from run to run. */
-  uncounted?: string
   /** What is wrong with the end of this command, besides what is wrong with the end of any. */
   faults: (ended: Ended) => string[]
 }
@@ -91,7 +87,7 @@ export class FaultWorld extends World {
 
   /** Runs a command; with `fault`, the call with that number gets that error of its kind. */
   async run(
-    { program = stintBin, args, input, isHook, uncounted = '' }: Omit<FaultedCommand, 'faults'>,
+    { program = stintBin, args, input, isHook }: Omit<FaultedCommand, 'faults'>,
     place: string,
     fault: Fault = { at: 0, error: 0 },
   ): Promise<{ answer: Answer; calls: CountedCall[] }> {
@@ -116,7 +112,6 @@ export class FaultWorld extends World {
         LD_PRELOAD: this.#library,
         FAULT_DIRECTORIES: ['home', 'user', 'temp'].map((name) => join(place, name)).join(':'),
         FAULT_FILES: partsOfStint.join(':'),
-        FAULT_EXCEPT: uncounted,
         FAULT_PROGRAM: realpathSync(process.execPath),
         FAULT_COUNT: count,
         FAULT_LOG: log,
@@ -323,7 +318,7 @@ export async function failEachCall(
         ? Array.from({ length: errors }, (_, error) => ({ at: number, error }))
         : [{ at: number, error: number % errors }],
     )
-    .filter((_, i) => i % (every * (command.every ?? 1)) === 0)
+    .filter((_, i) => i % every === 0)
   const work = async (): Promise<void> => {
     for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
       const place = world.newPlace(origin)

@@ -13,7 +13,7 @@ const slow = [
   'src/cli/doctor/doctor.test.ts',
   'src/cli/hook/install-command.test.ts',
   'src/cli/hook/install.test.ts',
-  'src/cli/hook/doctor.test.ts',
+  'src/cli/doctor/doctor-hooks.test.ts',
   'src/session/files/driver-crash-mutations.test.ts',
   'src/lease/lease-storm.test.ts',
   'src/postgres/store/driver-storm.test.ts',

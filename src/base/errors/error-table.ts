@@ -20,7 +20,6 @@ export const errorTable = {
   ),
   PARTIAL_FAILURE: entry(3, 'See the failures listed in `data.failures`; everything else was done.'),
   ORPHANS_FOUND: entry(3, 'Run `stint sweep`, and find out what was killed before it could clean up.'),
-  HOOKS_BROKEN: entry(3, 'Follow the advice beside each problem, then run `stint hook doctor` again.'),
   TEMP_DIR_UNSAFE: entry(
     4,
     'Set STINT_TMP_ROOT to a directory that is yours, or remove that path if it is your own.',

@@ -61,27 +61,8 @@ test('on a healthy machine every check passes, in the documented order, and noth
   const { code, checks, counts } = await diagnose(world)
   expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
   expect(code).toBe(0)
-  const names = [
-    'node',
-    'start',
-    'processes',
-    'guard',
-    'home',
-    'home mount',
-    'home space',
-    'leases',
-    'home files',
-  ]
-  const others = [
-    'home listing',
-    'clock',
-    'sessions',
-    'temp',
-    'temp mount',
-    'temp space',
-    'temp files',
-    'orphans',
-  ]
+  const names = ['node', 'processes', 'guard', 'home', 'home mount', 'home space', 'leases', 'home files']
+  const others = ['clock', 'sessions', 'temp', 'temp mount', 'temp space', 'temp files', 'orphans']
   expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks'])
   const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
   for (const { name } of checks) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'))
@@ -220,14 +201,6 @@ test('an unreachable PostgreSQL server and an invalid store fail, without showin
     text: expect.stringContaining('STINT_STORE'),
   })
   expect(none.finished.stdout).not.toContain('s3cret')
-})
-
-test('the time that NODE_OPTIONS adds to every start of Node is measured', async () => {
-  await using world = new NewUser()
-  const slow = join(world.tmp, 'slow.cjs')
-  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)')
-  const { of } = await diagnose(world, { NODE_OPTIONS: `--require ${slow}` })
-  expect(of('start')[0]).toMatchObject({ level: 'warn', text: expect.stringMatching(/^NODE_OPTIONS costs/) })
 })
 
 test('a scratch without an owner does no harm, and a root with the wrong mode warns and is repaired by the trial', async () => {

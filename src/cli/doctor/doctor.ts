@@ -1,3 +1,4 @@
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
@@ -5,7 +6,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
-import { rootOf } from '../../scratch/index.ts'
+import { createScratch, rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
 import { type Check, countLevels, Examination, type Level, renderCheck } from '../health/check.ts'
@@ -16,7 +17,7 @@ import { tryHome, tryTemp } from '../health/file-trial.ts'
 import { findHooks, judgeHooks } from '../health/hooks.ts'
 import { claimsIn, judgeHomeLeases } from '../health/leases.ts'
 import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
-import { checkShell, checkStart, judgeIdentity, judgeNode } from '../health/runtime.ts'
+import { checkShell, judgeIdentity, judgeNode } from '../health/runtime.ts'
 import { judgeHomeSessions } from '../health/sessions.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
@@ -33,7 +34,7 @@ interface DoctorData {
 export const doctorCommand = defineBareCommand({
   name: 'doctor',
   summary:
-    'Checks that everything can work here: tries the file systems, and looks at permissions, clock, Node, leases, sessions, hooks and PostgreSQL. Exit 4 if something cannot work.',
+    'Checks that everything can work here: tries the file systems and the installed hooks, and looks at permissions, clock, Node, leases, sessions and PostgreSQL. Exit 4 if something cannot work.',
   examples: [
     ['stint doctor', 'a line for each check, and what to do about it'],
     ['stint doctor --json', 'for scripts'],
@@ -54,14 +55,12 @@ export const doctorCommand = defineBareCommand({
 })
 
 async function examineAll(examination: Examination): Promise<void> {
-  examination.add(judgeNode(process.versions.node))
-  await examination.check('start', () => checkStart())
-  examination.add(judgeIdentity(ownIdentity()), checkShell())
+  examination.add(judgeNode(process.versions.node), judgeIdentity(ownIdentity()), checkShell())
   const home = await examination.look('home', () => stintHome())
   if (home !== undefined) await examineHome(examination, home)
   const tmp = await examination.look('temp', () => findTmp())
   if (tmp !== undefined) await examineTemp(examination, rootOf(tmp).path)
-  await examination.check('hooks', async () => judgeHooks(await findHooks(findWorkspace().path, true)))
+  await examination.check('hooks', tryHooks)
   await examination.check('postgres', async () => {
     const url = storeOfEnvironment()
     return url === undefined ? [] : await (await import('../health/postgres.ts')).checkPostgres(url)
@@ -73,7 +72,7 @@ async function examineHome(examination: Examination, home: string): Promise<void
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
   if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
   const trial = await examination.look('home files', () => tryHome(home), isUsable)
-  examination.add(...(trial?.checks ?? []))
+  if (trial !== undefined) examination.add(trial.files)
   const readClock = (): Check =>
     judgeClock({
       now: Date.now(),
@@ -91,6 +90,20 @@ async function examineTemp(examination: Examination, root: string): Promise<void
   await examination.check('orphans', async () =>
     judgeOrphans(sumOrphans(await measureEntries(Date.now(), measureWithinMs))),
   )
+}
+
+/** Runs each installed hook as its agent would. Without a usable temp directory, hooks are only read. */
+async function tryHooks(): Promise<Check[]> {
+  const scratch = ifPossible(() => createScratch({ command: 'stint doctor' }))
+  const remove = (): void => void scratch?.remove()
+  // Ctrl-C ends the process in the middle of a trial.
+  process.once('exit', remove)
+  try {
+    return judgeHooks(await findHooks(findWorkspace().path, { askGit: true, trialIn: scratch?.dir('hooks') }))
+  } finally {
+    process.off('exit', remove)
+    remove()
+  }
 }
 
 /** Returns false if the directory cannot be used: then a failure inside it is not a finding of its own. */

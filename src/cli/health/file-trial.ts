@@ -20,7 +20,6 @@ import { createScratch } from '../../scratch/index.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 import { type DirectoryRole, directoryVariable } from './directory.ts'
 import { nearestDirectory } from './file-system.ts'
-import { judgeListing, tryListing } from './listing-trial.ts'
 
 /** An ability that stint needs of a file system. */
 type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
@@ -29,13 +28,12 @@ type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
 type FileTrial = Partial<Record<Ability, string>>
 
 /** Tries what the home needs, there or where it would be made. `fileTime` is the file system's clock. */
-export async function tryHome(home: string): Promise<{ checks: Check[]; fileTime: number }> {
-  return inTrialDirectory(nearestDirectory(home), async (directory) => {
+export function tryHome(home: string): { files: Check; fileTime: number } {
+  return inTrialDirectory(nearestDirectory(home), (directory) => {
     const files = judgeFiles('home', tryFiles(directory))
     mkdirSync(join(directory, 'now'))
     const fileTime = lstatSync(join(directory, 'now')).mtimeMs
-    const isUsable = files.level !== 'fail'
-    return { checks: isUsable ? [files, judgeListing(await tryListing(directory))] : [files], fileTime }
+    return { files, fileTime }
   })
 }
 
@@ -54,20 +52,14 @@ const trialPrefix = '.stint-doctor-'
 const abandonedMs = 60_000
 
 /** Calls `act` with an empty directory, and removes the directory however that ends. */
-async function inTrialDirectory<Result>(
-  parent: string,
-  act: (directory: string) => Promise<Result>,
-): Promise<Result> {
+function inTrialDirectory<Result>(parent: string, act: (directory: string) => Result): Result {
   removeAbandonedTrials(parent)
   const directory = join(parent, `${trialPrefix}${ulid()}`)
   makePrivateDirectory(directory)
-  const remove = (): void => void removeTree(directory)
-  process.once('exit', remove)
   try {
-    return await act(directory)
+    return act(directory)
   } finally {
-    process.off('exit', remove)
-    remove()
+    removeTree(directory)
   }
 }
 

@@ -6,14 +6,16 @@ import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { allAgents, hasAgent } from '../../hook-install/agents.ts'
-import type { Finding } from '../../hook-install/doctor/examine.ts'
-import type { Installation } from '../../hook-install/inspect.ts'
+import type { Examined } from '../../hook-install/doctor/examine.ts'
 import { readSettingsFile } from '../../hook-install/settings/settings-file.ts'
 import { agentTargets } from '../../hook-install/target.ts'
 import { shortPath } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
-export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
+export type HookHealth = Pick<
+  Examined,
+  'agent' | 'place' | 'path' | 'state' | 'problems' | 'notes' | 'wasTried'
+>
 
 interface HooksFound {
   hooks: HookHealth[]
@@ -22,17 +24,17 @@ interface HooksFound {
 }
 
 /**
- * Finds installed hooks and their problems, without starting any of them. `askGit` says whether to ask git
- * where its hooks are, which takes a while.
+ * Finds installed hooks and their problems. `askGit` says whether to ask git where its hooks are, which takes
+ * a while. With an empty directory, `trialIn`, every hook is run as its agent would.
  */
 export async function findHooks(
   workspace: string,
-  askGit: boolean = hasGitGuard(workspace),
+  { askGit = hasGitGuard(workspace), trialIn }: { askGit?: boolean; trialIn?: string } = {},
 ): Promise<HooksFound> {
   const isWorthALook = askGit || mayHaveHooks(workspace)
   // Loaded only then: most users have no hooks.
   const { examineInstalled } = isWorthALook ? await import('../../hook-install/doctor/examine.ts') : {}
-  const hooks = examineInstalled?.(workspace, askGit) ?? []
+  const hooks = (await examineInstalled?.(workspace, { askGit, trialIn })) ?? []
   const agents = new Set<string>(hooks.map(({ agent }) => agent))
   return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }
 }
@@ -67,11 +69,12 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
   return checks.length > 0 ? checks : [ok('hooks', 'no agent was found here')]
 }
 
-function judgeHook({ agent, path, problems, notes }: HookHealth): Check[] {
+function judgeHook({ agent, path, problems, notes, wasTried }: HookHealth): Check[] {
   const at = `${agentTitle(agent)} (${visibleText(shortPath(path))})`
   const found = [
     ...problems.map(({ problem, fix }) => fail('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
     ...notes.map(({ problem, fix }) => warn('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
   ]
-  return found.length > 0 ? found : [ok('hooks', `${at}: installed; \`stint hook doctor\` tries it out`)]
+  if (found.length > 0) return found
+  return [ok('hooks', `${at}: ${wasTried ? 'allows and refuses calls as it should' : 'installed'}`)]
 }

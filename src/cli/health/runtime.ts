@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Identity } from '../../base/process/liveness.ts'
 import { type Check, fail, ok, warn } from './check.ts'
-import { emptyNodes, measure, slowingVariables, slowReasons } from './latency.ts'
 
 const [leastMajor, leastMinor] = [20, 15] as const
 
@@ -11,19 +10,6 @@ export function judgeNode(version: string): Check {
   if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return ok('node', version)
   const needed = `${leastMajor}.${leastMinor}`
   return fail('node', `${version} is too old: ${needed} is needed`, `Install Node ${needed} or newer.`)
-}
-
-const runs = 5
-
-/** Measures what the environment adds to every start of Node. */
-export async function checkStart(env: NodeJS.ProcessEnv = process.env): Promise<Check[]> {
-  const set = slowingVariables.filter((name) => env[name])
-  if (set.length === 0) return [ok('start', 'nothing in the environment slows Node down')]
-  const measured = await measure(runs, emptyNodes(env) as Required<ReturnType<typeof emptyNodes>>)
-  // With a load of 0: a busy machine says nothing about the environment.
-  const reasons = slowReasons({ node: measured.node, withVariable: measured }, 0)
-  if (reasons.length === 0) return [ok('start', `${set.join(' and ')} cost next to nothing`)]
-  return reasons.map(({ reason, fix }) => warn('start', reason, fix))
 }
 
 /** Can a process be identified, so that a new one is never taken for it? */

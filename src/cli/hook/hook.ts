@@ -16,13 +16,9 @@ export const hook: CommandGroup = {
       summary: 'show where hooks are installed, and with which options',
       load: async () => (await import('./status.ts')).hookStatusCommand,
     },
-    doctor: {
-      summary: 'prove that they work, and measure them',
-      load: async () => (await import('./doctor.ts')).hookDoctorCommand,
-    },
   },
   examples: [
     ['stint hook install', 'for every agent you have'],
-    ['stint hook doctor', 'do they work?'],
+    ['stint doctor', 'do they work?'],
   ],
 }

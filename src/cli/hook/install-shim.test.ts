@@ -101,13 +101,11 @@ test('the doctor tries the shim, and asks the login shell whether its git is the
   await using world = new ShimUser()
   await world.make('--fail-closed')
   world.env.SHELL = '/bin/bash'
-  const doctor = () => world.hook(['doctor', 'git', '--runs', '1'])
-  expect((await doctor()).envelope().error).toMatchObject({
-    code: 'HOOKS_BROKEN',
-    message: expect.stringMatching(
-      /a login shell \(\/bin\/bash\) runs \S*\/git instead; add this line to its profile/,
-    ),
-  })
+  const doctor = () => world.stint(['doctor', '--json'], { cwd: world.project })
+  const found = await doctor()
+  expect([found.code, found.envelope().error?.code]).toEqual([4, 'DOCTOR_FOUND'])
+  expect(found.stdout).toMatch(/a login shell \(\/bin\/bash\) runs [^"]*\/git instead/)
+  expect(found.stdout).toContain('add this line to its profile')
   writeFileSync(
     join(world.user, '.bash_profile'),
     `echo welcome\nexport PATH=${dirname(world.shim)}:"$PATH"\n`,
@@ -117,9 +115,7 @@ test('the doctor tries the shim, and asks the login shell whether its git is the
     hooks: [{ path: world.shim, state: 'installed', choices: { failClosed: true } }],
   })
   writeFileSync(world.shim, world.read(world.shim).replace('git shim', 'git shim-of-mine'))
-  expect((await doctor()).envelope().error?.message).toContain(
-    'differs from what this version of stint writes',
-  )
+  expect((await doctor()).stdout).toContain('differs from what this version of stint writes')
   chmodSync(world.shim, 0o600)
   expect(await world.change('install', 'git', '--shim')).toMatchObject([{ outcome: 'updated' }])
 })

@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { commonOptions } from '../../command/invocation.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
-import { doublesOf } from '../../hook-install/doctor/doubles.ts'
+import { doublesOf } from '../../hook-install/doctor/examine.ts'
 import { pathLine } from '../../hook-install/git/shim.ts'
 import { type HookTarget, shimTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -161,7 +161,7 @@ function nextSteps(targets: readonly HookTarget[]): string[] {
     ...targets.flatMap(({ kind, path }) =>
       kind === 'shim' ? [`Put it before git, in the profile of your shell: ${pathLine(path)}`] : [],
     ),
-    '`stint hook doctor` shows that they work.',
+    '`stint doctor` shows that they work.',
   ]
 }
 

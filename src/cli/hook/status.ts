@@ -1,7 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { doublesOf } from '../../hook-install/doctor/doubles.ts'
-import type { Problem } from '../../hook-install/doctor/examine.ts'
-import { type Installation, inspect } from '../../hook-install/inspect.ts'
+import { doublesOf } from '../../hook-install/doctor/examine.ts'
+import { type Installation, inspect, type Problem } from '../../hook-install/inspect.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { allAgents, hasAgent } from '../../hook-install/agents.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
@@ -22,7 +21,7 @@ interface StatusData {
 
 export const hookStatusCommand = defineBareCommand({
   name: 'status',
-  summary: 'Shows where hooks are installed, and with which options. `stint hook doctor` tries them.',
+  summary: 'Shows where hooks are installed, and with which options. `stint doctor` tries them.',
   positionals: agentPositionals,
   options: placeOptions,
   examples: [['stint hook status', 'all hooks that can be seen from here']],

@@ -2,18 +2,15 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isWithin } from '../../base/fs/paths.ts'
+import { agentTitle } from '../../hook/hosts.ts'
+import { allPlaces, settingsPath } from '../agents.ts'
 import { findOnPath, programFile } from '../own-program.ts'
-import { inspect, type Installation, isShim } from '../inspect.ts'
+import { inspect, type Installation, isShim, type Problem } from '../inspect.ts'
+import { objectOr } from '../json/parse.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 import { agentTargets, targetsToInspect } from '../target.ts'
-import { doublesOf } from './doubles.ts'
-import { switchesOf } from './switches.ts'
-
-export interface Problem {
-  problem: string
-  /** The command or action that solves it. */
-  fix: string
-}
+import { readSettingsJson, switchesOf } from './switches.ts'
+import { prepareGround, tryHook } from './trial.ts'
 
 export interface Finding {
   /** Reasons why the hooks do not work. */
@@ -22,15 +19,44 @@ export interface Finding {
   notes: Problem[]
 }
 
+/** An installation, and what is wrong with it. */
+export type Examined = Installation & Finding & { wasTried: boolean }
+
+interface Examination {
+  /** Also look for git's hooks, which means to ask git where they are. */
+  askGit: boolean
+  /** An empty directory in which to run every hook; without one, none is run. */
+  trialIn?: string
+}
+
+/** Examines every installation that can be seen from a workspace. */
+export async function examineInstalled(
+  workspace: string,
+  { askGit, trialIn }: Examination,
+): Promise<Examined[]> {
+  const targets = askGit ? targetsToInspect([], undefined, workspace) : agentTargets(workspace)
+  const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
+  if (trialIn === undefined || installed.length === 0)
+    return installed.map((each) => ({ ...each, ...examine(each, workspace), wasTried: false }))
+  const ground = prepareGround(trialIn)
+  const examined: Examined[] = []
+  for (const each of installed) {
+    const wasTried = isTriable(each, workspace)
+    const problem = wasTried ? await tryHook(each, ground) : undefined
+    examined.push({ ...each, ...examine(each, workspace, problem), wasTried })
+  }
+  return examined
+}
+
 /** Can a hook be tried: are its files there, its own, and not those of the project's authors? */
-export function isTriable(installation: Installation, workspace: string): boolean {
+function isTriable(installation: Installation, workspace: string): boolean {
   if (['unreadable', 'lost', 'edited'].includes(installation.state)) return false
   const files = filesOf(installation)
   return describeMissing(files) === undefined && findForeign(installation, files, workspace) === undefined
 }
 
 /** Finds out everything about one installation; `tried` is what a trial has found wrong with it. */
-export function examine(installation: Installation, workspace: string, tried?: string | Problem): Finding {
+function examine(installation: Installation, workspace: string, tried?: string | Problem): Finding {
   const { agent, place, state, problem } = installation
   const option = isShim(installation) ? ' --shim' : place === 'user' || agent === 'git' ? '' : ` --${place}`
   const again = `stint hook install ${agent}${option}`
@@ -54,12 +80,36 @@ export function examine(installation: Installation, workspace: string, tried?: s
   }
 }
 
-/** Examines every installation that can be seen from a workspace; git's hooks only if git is to be asked. */
-export function examineInstalled(workspace: string, askGit: boolean): (Installation & Finding)[] {
-  const targets = askGit ? targetsToInspect([], undefined, workspace) : agentTargets(workspace)
-  const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
-  return installed.map((installation) => ({ ...installation, ...examine(installation, workspace) }))
+/** Describes where else an agent has hooks of stint: it runs all of them, in twice the time for nothing. */
+export function doublesOf(
+  { agent, path }: Pick<Installation, 'agent' | 'path'>,
+  workspace: string,
+): Problem[] {
+  // The guard of a repository and the shim before git see different commands.
+  if (agent === 'git') return []
+  const others = targetsToInspect([agent], undefined, workspace)
+    .map(inspect)
+    .filter((other) => other.commands.length > 0 && other.path !== path)
+  const inFiles = others.map((other) => ({
+    problem: `${agentTitle(agent)} runs the hooks in ${path} and those in ${other.path}: every hook runs twice`,
+    fix: `remove those in one of the files, such as \`stint hook uninstall ${agent} --${other.place}\``,
+  }))
+  return agent === 'claude' ? [...inFiles, ...pluginsBeside(path, workspace)] : inFiles
 }
+
+/** The plugin for Claude Code has the same hooks. */
+const pluginsBeside = (path: string, workspace: string): Problem[] =>
+  allPlaces
+    .flatMap((place) => settingsPath('claude', place, workspace) ?? [])
+    .flatMap((file) => {
+      const enabled = Object.entries(objectOr(readSettingsJson(file).enabledPlugins))
+      const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
+      if (plugin === undefined) return []
+      return {
+        problem: `${path} has hooks, and ${file} also enables the plugin ${plugin[0]}: every hook runs twice`,
+        fix: 'disable the plugin, or `stint hook uninstall claude`',
+      }
+    })
 
 /** The files that a hook starts or loads. */
 const filesOf = ({ agent, path, program }: Installation): readonly string[] =>
