@@ -127,7 +127,7 @@ test('a role that may only read can run the commands that the page lists for it'
     'lock list',
     'lock check --session a',
     'sessions show nightly',
-    'sessions events nightly',
+    'sessions tail nightly -n all --json',
     'sessions tail nightly',
     'sessions verify nightly',
     'sessions list',

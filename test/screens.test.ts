@@ -72,7 +72,7 @@ const commands = [
   'sessions list',
   'sessions list --all',
   'sessions list --state crashed',
-  'sessions du',
+  'sessions list --sort size',
   'sessions search schema',
   'audit query --all',
   'temp list',

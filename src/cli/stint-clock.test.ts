@@ -18,6 +18,6 @@ test('on a machine whose clock is before 1970, runs get valid ids and recorded e
   expect((await world.stint(append, { env })).envelope()).toMatchObject({ ok: true })
   const verified = dataOf(await world.run('verify', 'early'))
   expect(verified).toMatchObject({ checked: 1, damaged: 0 })
-  const events = await world.stint(['sessions', 'events', 'early', '--type', 'note'], { env })
+  const events = await world.stint(['sessions', 'tail', 'early', '--json', '--type', 'note'], { env })
   expect(JSON.parse(events.stdout)).toMatchObject({ data: 1 })
 })

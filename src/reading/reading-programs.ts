@@ -391,7 +391,6 @@ export const readingStintCommands = (): readonly string[] => [
   'lock list',
   'lock status',
   'lock wait',
-  'sessions events',
   'sessions list',
   'sessions search',
   'sessions show',

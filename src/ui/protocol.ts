@@ -60,14 +60,14 @@ export interface Answers {
   'GET /api/sessions/:id/forks': { tree: ForkNode }
   /** Reads both logs, as `stint sessions verify` does; damage is an answer, not an error. */
   'GET /api/sessions/:id/verify': Verification
-  /** `?[since=AT]`: as `stint temp stats` and `stint sessions du`. */
+  /** `?[since=AT]`: as `stint temp stats` and `stint sessions list --sort size`. */
   'GET /api/disk': DiskView
   /** As `stint sweep --dry-run`. */
   'GET /api/disk/plan': SweepPlan
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
   'POST /api/actions/sweep': SweepPlan
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
-  'POST /api/actions/close': { session_id: string; closed: boolean; replayed: number; unsettled: number }
+  'POST /api/actions/close': { session_id: string; closed: boolean }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
 }
 
@@ -345,8 +345,6 @@ export interface SessionView extends ListedSession {
   spooled: number
   quarantined: string[]
   revisions: Revision[]
-  /** What recoveries found, newest last: from the audit lines of `stint sessions close`. */
-  recoveries: { at: number; detail: unknown }[]
   /** Shell lines for a person to copy. */
   commands: { resume: string; fork: string }
 }

@@ -331,23 +331,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     },
   },
   {
-    title: 'sessions close',
-    args: ['sessions', 'close', 'crashed', '--json'],
-    // Recovery, the line in the audit log and the end of the session are steps; a rejected close may have
-    // done some of them, and the next one does the rest.
-    faults: ({ answer: { code }, after }) =>
-      code !== undefined || after.sessions.crashed?.audit.some((line) => line.endsWith(' close'))
-        ? []
-        : ['a false answer: not closed'],
-  },
-  {
-    title: 'sessions history',
-    args: ['sessions', 'history', '--json'],
-    prepare: async (place, world) =>
-      void (await world.run({ title: 'rm', args: ['sessions', 'rm', 'mine', '--yes'] }, place)),
-    faults: reading(({ total }) => total as unknown),
-  },
-  {
     title: 'sessions list',
     args: ['sessions', 'list', '--json'],
     faults: (ended) =>
@@ -358,7 +341,11 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['sessions', 'show', 'mine', '--json'],
     faults: reading((data) => ({ ...data, path: '' }) as unknown),
   },
-  { title: 'sessions events', args: ['sessions', 'events', 'mine'], faults: reading() },
+  {
+    title: 'sessions tail -n all',
+    args: ['sessions', 'tail', 'mine', '-n', 'all', '--json'],
+    faults: reading(),
+  },
   { title: 'sessions tail', args: ['sessions', 'tail', 'mine'], faults: reading() },
   {
     title: 'sessions verify',
@@ -384,8 +371,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
     faults: copying,
   },
   {
-    title: 'sessions du',
-    args: ['sessions', 'du', '--json'],
+    title: 'sessions list --sort size',
+    args: ['sessions', 'list', '--sort', 'size', '--json'],
     faults: reading(({ sessions }) => (sessions as Row[]).length),
   },
   {

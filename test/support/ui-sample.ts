@@ -267,7 +267,6 @@ export const sampleSession: SessionView = {
   spooled: 0,
   quarantined: [],
   revisions: [],
-  recoveries: [],
   commands: {
     resume: 'stint sessions resume ses_01',
     fork: 'stint sessions fork ses_01',

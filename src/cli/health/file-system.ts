@@ -98,7 +98,7 @@ export function judgeSpace(name: string, space: Space): Check {
     isLimited && files < fewFiles ? `, room for ${files} files` : ''
   }`
   const fix =
-    'Free some space there; `stint sweep` removes what dead runs left, `stint sessions du` shows what sessions take.'
+    'Free some space there; `stint sweep` removes what dead runs left, `stint sessions list --sort size` shows what sessions take.'
   if (bytes < leastBytes || (isLimited && files < leastFiles)) return fail(name, text, fix)
   const isScarce = bytes < fewBytes || (used > fullShare && bytes < 4 * gibibyte)
   return isScarce || (isLimited && files < fewFiles) ? warn(name, text, fix) : ok(name, text)

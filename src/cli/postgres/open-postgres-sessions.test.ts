@@ -41,7 +41,7 @@ test('every sessions command works on the server that STINT_STORE names', async 
     sessions: [{ session_id: 'nightly', state: 'closed', title: 'T', records: 2 }],
   })
   expect(dataOf(await run('show', 'nightly'))).toMatchObject({ records: 2, path: null, spooled: 0 })
-  expect(jsonLines((await run('events', 'nightly')).stdout)).toMatchObject([
+  expect(jsonLines((await run('tail', 'nightly', '-n', 'all')).stdout)).toMatchObject([
     { data: { n: 1 } },
     { data: { n: 2 } },
   ])
@@ -55,7 +55,7 @@ test('every sessions command works on the server that STINT_STORE names', async 
   expect(dataOf(await run('restore')).trash).toMatchObject([{ session_id: 'copy' }])
   expect(dataOf(await run('restore', 'copy')).restored).toEqual(['copy'])
   expect(dataOf(await run('show', 'copy'))).toMatchObject({ state: 'closed', records: 1 })
-  expect(dataOf(await run('close', 'copy'))).toEqual({ closed: [], unchanged: ['copy'] })
+  expect(dataOf(await run('unlock', 'copy'))).toMatchObject({ unlocked: false })
   expect(dataOf(await run('prune', '--keep', '1', '--yes'))).toMatchObject({ kept: 1 })
   // None of these commands has touched the files.
   expect(await world.store.list()).toEqual([])
@@ -67,19 +67,19 @@ test('a repair works only on files, and refuses to run while STINT_STORE names a
   expect(refused.stdout).toContain('STINT_STORE')
 })
 
-test('du measures the sessions on the server by kind', async () => {
+test('list --sort size measures the sessions on the server by kind', async () => {
   const session = await sessions.store.create({ id: 'travels' })
   await session.append({ type: 'note', data: { text: 'grüße "x"' } })
   await session.append({ type: 'large', data: 'y'.repeat(300_000) })
   await session.close()
-  const { sessions: uses, total } = dataOf(await world.run('du', '--all')) as {
-    sessions: { session_id: string; bytes: number; journal: number; blobs: number }[]
-    total: { bytes: number }
+  const { sessions: uses, space } = dataOf(await world.run('list', '--sort', 'size', '--all')) as {
+    sessions: { session_id: string; bytes: number; disk: { journal: number; blobs: number } }[]
+    space: { bytes: number }
   }
   const travels = uses.find(({ session_id }) => session_id === 'travels')
-  expect(travels?.journal).toBeGreaterThan(200)
-  expect(travels?.blobs).toBeGreaterThan(1000)
-  expect(total.bytes).toBe(uses.reduce((sum, { bytes }) => sum + bytes, 0))
+  expect(travels?.disk.journal).toBeGreaterThan(200)
+  expect(travels?.disk.blobs).toBeGreaterThan(1000)
+  expect(space.bytes).toBe(uses.reduce((sum, { bytes }) => sum + bytes, 0))
 })
 
 test('run --record records on the server', async () => {

@@ -17,7 +17,7 @@ test('a recorded run is in the journal and the audit log, before it starts and a
   await using world = new SessionWorld()
   const { code, stdout, stderr } = await record(world, '--', 'sh', '-c', 'echo out; exit 3')
   expect([code, stdout, stderr]).toEqual([3, 'out\n', ''])
-  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  const events = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
   expect(events).toMatchObject([
     { type: 'run.start', data: { command: ['sh', '-c', 'echo out; exit 3'], cwd: world.tmp } },
     { type: 'run.end', data: { exit_code: 3, signal: null, duration_ms: expect.any(Number) } },

@@ -39,7 +39,7 @@ test('an append with one free inode gives the session back: old records of its l
     mount -o remount,nr_inodes=$(( $(df --output=iused "$0" | tail -n 1) + 1 )) "$0"
     "$1" "$2" sessions append a --type second --json; code=$?
     mount -o remount,nr_inodes=200 "$0"
-    "$1" "$2" sessions events a >&2; exit $code`
+    "$1" "$2" sessions tail a -n all --json >&2; exit $code`
   const args = ['-c', script, join(world.tmp, 'disk'), process.execPath, stintBin]
   const { code, envelope, stderr } = await world.unshare(['--mount'], 'sh', args)
   expect(code, stderr).toBe(0)

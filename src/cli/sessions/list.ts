@@ -1,21 +1,34 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { sessionStates } from '../../session/index.ts'
-import { showWork } from '../terminal/progress.ts'
-import { plural } from '../text/format.ts'
-import { table } from '../text/table.ts'
+import {
+  type DiskUse,
+  type DriverStore,
+  sessionStates,
+  type SessionSummary,
+  useKinds,
+} from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
+import { showWork } from '../terminal/progress.ts'
+import { formatDataSize, formatSpace, plural } from '../text/format.ts'
+import { type Column, table } from '../text/table.ts'
 import { describeSession, sessionColumns, type SessionDescription } from './describe.ts'
+import { measureSessions } from './measure-sessions.ts'
 
 const defaultLimit = 20
 
 export const listCommand = defineBareCommand({
   name: 'list',
-  summary: 'The newest sessions: what they are, their state, and their size.',
+  summary: 'The newest sessions, or the largest: what they are, their state, and their size.',
   options: {
-    all: { type: 'boolean', help: 'every session, not only the newest' },
-    limit: { type: 'count', short: 'n', value: 'N', help: `how many of the newest (${defaultLimit})` },
+    all: { type: 'boolean', help: 'every session, not only the first ones' },
+    limit: { type: 'count', short: 'n', value: 'N', help: `how many (${defaultLimit})` },
+    sort: {
+      type: 'string',
+      choices: ['newest', 'size'],
+      help: 'newest activity first, or largest first with sizes by kind; what forks share counts once (newest)',
+    },
     workspace: {
       type: 'string',
       value: 'DIR',
@@ -28,27 +41,76 @@ export const listCommand = defineBareCommand({
   examples: [
     ['stint sessions list', 'the newest 20'],
     ['stint sessions list -n 3', 'the newest three'],
+    ['stint sessions list --sort size', 'what fills the disk'],
     ['stint sessions list --workspace . --state crashed', 'sessions that crashed here'],
     ['stint sessions list --all --json', 'everything, for scripts'],
   ],
   async run(context, { options }) {
-    const { all, limit, workspace, tool, state } = options
+    const { all, limit, workspace, tool, state, sort } = options
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
     const store = await openStore(options.store, context.warn)
     const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
     const found = await showWork('reading', context, () => store.list(filter))
     const wanted = found.filter((each) => state === undefined || each.state === state)
-    const shown = all ? wanted : wanted.slice(0, limit ?? defaultLimit)
-    return { sessions: shown.map(describeSession), total: wanted.length }
+    const count = all ? wanted.length : (limit ?? defaultLimit)
+    if (sort === 'size') return await showWork('measuring', context, () => listBySize(store, wanted, count))
+    return { sessions: wanted.slice(0, count).map(describeSession), total: wanted.length, space: null }
   },
-  render: ({ sessions, total }, { columns }) => renderList(sessions, total, columns),
+  render({ sessions, total, space }, { columns }) {
+    if (total === 0) return 'no sessions'
+    const rest = total - sessions.length
+    if (space !== null)
+      return [
+        ...table(sessions as MeasuredSession[], sizeColumns, columns),
+        ...(rest > 0 ? [`${rest} smaller: --all shows them`] : []),
+        renderSpace(total, space),
+      ].join('\n')
+    return [
+      ...table(sessions, sessionColumns(Date.now()), columns),
+      ...(rest > 0 ? [`${plural(rest, 'older one', 'older ones')}: --all shows them`] : []),
+    ].join('\n')
+  },
 })
 
-function renderList(sessions: readonly SessionDescription[], total: number, width: number): string {
-  if (total === 0) return 'no sessions'
-  const rest = total - sessions.length
-  return [
-    ...table(sessions, sessionColumns(Date.now()), width),
-    ...(rest > 0 ? [`${plural(rest, 'older one', 'older ones')}: --all shows them`] : []),
-  ].join('\n')
+/** A session with its bytes on disk by kind. */
+interface MeasuredSession extends SessionDescription {
+  disk: Required<DiskUse>['disk']
+}
+
+/** The largest sessions, and what all of them and the trash take, in bytes. */
+async function listBySize(store: DriverStore, wanted: readonly SessionSummary[], count: number) {
+  const measured = await measureSessions(store)
+  const summaries = new Map(wanted.map((summary) => [summary.id, summary]))
+  const sessions: MeasuredSession[] = []
+  const space = {
+    bytes: 0,
+    disk_bytes: 0,
+    trash_bytes: measured.trashBytes,
+    trash_disk_bytes: measured.trashDiskBytes,
+  }
+  for (const { session_id, bytes, disk_bytes, disk } of measured.sessions) {
+    const summary = summaries.get(session_id)
+    if (summary === undefined) continue
+    space.bytes += bytes
+    space.disk_bytes += disk_bytes
+    if (sessions.length < count) sessions.push({ ...describeSession(summary), bytes, disk_bytes, disk })
+  }
+  return { sessions, total: wanted.length, space }
+}
+
+const sizeColumns: Column<MeasuredSession>[] = [
+  { title: 'SIZE', cell: ({ disk_bytes }) => formatBytes(disk_bytes), align: 'right' },
+  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
+  ...useKinds.map((kind, index): Column<MeasuredSession> => {
+    const cell = ({ disk }: MeasuredSession): string => (disk[kind] === 0 ? '' : formatBytes(disk[kind]))
+    return { title: kind.toUpperCase(), cell, align: 'right', spare: useKinds.length - index }
+  }),
+  { title: 'ID', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
+]
+
+type Space = Awaited<ReturnType<typeof listBySize>>['space']
+
+function renderSpace(total: number, space: Space): string {
+  const trash = { bytes: space.trash_bytes, disk_bytes: space.trash_disk_bytes }
+  return `${plural(total, 'session')}, ${formatSpace(space)}; in the trash ${formatSpace(trash)}`
 }

@@ -33,16 +33,7 @@ export const pruneCommand = defineBareCommand({
     const store = await openStore(options.store, context.warn)
     const all = await listSelected(store, options)
     const old = prunable(all, { keep, olderThanMs, now: Date.now() })
-    const limits = [
-      keep === undefined ? [] : `--keep ${keep}`,
-      olderThanMs === undefined ? [] : '--older-than',
-    ]
-    const command = ['sessions prune', ...limits.flat()].join(' ')
-    const remove = async ({ id }: SessionSummary) => {
-      await store.remove(id)
-      return { session_id: id }
-    }
-    if (yes) await changeSessions(store, old, { action: 'remove', command }, context, remove)
+    if (yes) await changeSessions(old, context.signal, (id) => store.remove(id))
     return {
       sessions: old.map(({ id }) => id),
       bytes: old.reduce((sum, { bytes }) => sum + bytes, 0),

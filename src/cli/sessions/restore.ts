@@ -21,14 +21,11 @@ export const restoreCommand = defineBareCommand({
     if (positionals.length === 0) return { trash: removed.map(describeRemoved), restored: [] }
     const wanted = positionals.map((given) => findRemoved(removed, given))
     const names = new Map(wanted.map(({ id, name }) => [id, name]))
-    const sessions = wanted.map(({ id, title }) => ({ ...blank, id, title, store: store.id }))
-    const command = { action: 'restore', command: 'sessions restore' } as const
-    const { changed } = await changeSessions(store, sessions, command, context, async ({ id }) => {
+    await changeSessions(wanted, context.signal, async (id) => {
       await store.driver.restore?.(names.get(id) ?? id)
       await noteRestore(store, id, context.warn)
-      return { session_id: id }
     })
-    return { trash: null, restored: changed.map(({ session_id }) => session_id) }
+    return { trash: null, restored: wanted.map(({ id }) => id) }
   },
   render({ trash, restored }, { columns }) {
     if (trash === null) return `${restored.join(', ')} ${restored.length === 1 ? 'is' : 'are'} back`
@@ -45,8 +42,6 @@ const trashColumns: Column<ReturnType<typeof describeRemoved>>[] = [
   },
   { title: 'TITLE', cell: ({ title }) => title, cut: 'end', least: 14 },
 ]
-
-const blank = { state: 'closed', createdAt: 0, lastAt: 0, turns: 0, records: 0, bytes: 0 } as const
 
 const describeRemoved = ({ name, id, title, removedAt }: RemovedSession) => ({
   name,

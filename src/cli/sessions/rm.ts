@@ -1,5 +1,4 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { BareContext } from '../../command/context.ts'
 import type { DriverStore, SessionSummary } from '../../session/index.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { plural, shortPath } from '../text/format.ts'
@@ -37,8 +36,7 @@ export const rmCommand = defineBareCommand({
         question,
       )
     }
-    const command = positionals.length > 0 ? 'sessions rm' : `sessions rm --state ${options.state}`
-    const trash = await removeSessions(store, dryRun ? [] : sessions, command, context)
+    const trash = await removeSessions(store, dryRun ? [] : sessions, context.signal)
     return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, dry_run: dryRun, trash }
   },
   render({ sessions, dry_run, trash }, { columns }) {
@@ -55,19 +53,14 @@ export const rmCommand = defineBareCommand({
   },
 })
 
-/** Moves sessions to the trash and notes each in the log of sessions; returns the directory of the trash. */
+/** Moves sessions to the trash; returns the directory of the trash, null for a server. */
 export async function removeSessions(
   store: DriverStore,
   sessions: readonly SessionSummary[],
-  command: string,
-  context: Pick<BareContext, 'signal' | 'warn'>,
+  signal: AbortSignal,
 ): Promise<string | null> {
   // First, because this loads code, which may fail.
   const trash = (await store.driver.files?.())?.trash ?? null
-  const remove = async ({ id }: SessionSummary) => {
-    await store.remove(id)
-    return { session_id: id }
-  }
-  await changeSessions(store, sessions, { action: 'remove', command }, context, remove)
+  await changeSessions(sessions, signal, (id) => store.remove(id))
   return trash
 }

@@ -40,10 +40,11 @@ test('unlock takes a session from a holder that cannot be seen, and nothing that
     unlocked: true,
     holder: { purpose: 'in a container' },
   })
+  expect(dataOf(await world.run('list')).sessions[0]).toMatchObject({ state: 'closed', holder: null })
   expect(dataOf(await world.run('unlock', 'mine', '--yes'))).toMatchObject({ unlocked: false })
   await world.run('append', 'mine', '--type', 'after')
   await expect(inside.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
-  const events = await world.stint(['sessions', 'events', 'mine'])
+  const events = await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])
   expect(events.stdout).not.toContain('late')
   expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
 })
@@ -61,7 +62,8 @@ test('many scripts append while a writer comes and goes: no event is lost or dou
   await holder.close()
   for (const { stdout } of await Promise.all(appends)) expect(JSON.parse(stdout)).toMatchObject({ ok: true })
   await world.run('append', 'mine', '--type', 'last')
-  const text = (await world.stint(['sessions', 'events', 'mine', '--type', 'note'])).stdout
+  const text = (await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json', '--type', 'note']))
+    .stdout
   const numbers = text
     .trim()
     .split('\n')

@@ -26,7 +26,7 @@ test('list shows the newest 20 sessions with their facts and states, and all of 
   })
   expect(dataOf(await world.run('list', '--all')).sessions).toHaveLength(25)
   expect(dataOf(await world.run('list', '--limit', '3')).sessions).toHaveLength(3)
-  expect(dataOf(await world.run('list', '--tool', 'other'))).toEqual({ sessions: [], total: 0 })
+  expect(dataOf(await world.run('list', '--tool', 'other'))).toEqual({ sessions: [], total: 0, space: null })
   expect(errorOf(await world.run('list', '--all', '--limit', '3'))?.code).toBe('ARG_ERROR')
 })
 
@@ -72,11 +72,11 @@ test('sessions have the size that du finds, without what a fork shares with its 
   await session.close()
   await world.stint(['sessions', 'fork', 'mine', '--id', 'copy'])
   const directories = ['mine', 'copy'].map((id) => join(world.home, 'sessions', id))
-  const { sessions, total } = dataOf(await world.stint(['sessions', 'du', '--json'])) as {
+  const { sessions, space } = dataOf(await world.run('list', '--sort', 'size')) as {
     sessions: { session_id: string; disk_bytes: number; disk: Record<string, number> }[]
-    total: { disk_bytes: number }
+    space: { disk_bytes: number }
   }
-  expect(total.disk_bytes).toBe(du(...directories))
+  expect(space.disk_bytes).toBe(du(...directories))
   for (const { disk_bytes, disk } of sessions)
     expect(Object.values(disk).reduce((sum, bytes) => sum + bytes, 0)).toBe(disk_bytes)
   const listed = dataOf(await world.stint(['sessions', 'list', '--json'])).sessions as typeof sessions
@@ -104,7 +104,7 @@ test('on a terminal commands print tables and sentences, and escape control char
   )
   terminal.enter('clear; stint sessions show mine')
   await terminal.shows(/^holds +0 turns, 1 record, /m)
-  terminal.enter('clear; stint sessions du')
+  terminal.enter('clear; stint sessions list --sort size')
   await terminal.shows(/^ +SIZE +JOURNAL .*ID\n[^]*1 session, .*; in the trash 0 B\n\[0\]/m)
   terminal.enter('clear; stint sessions rm mi')
   await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
@@ -200,26 +200,26 @@ test.each(commands)('%s refuses an invalid id, and changes nothing', async (comm
     expect([result.code, errorOf(result)?.code], id).toEqual([2, 'SESSION_ID_INVALID'])
   }
   expect(readdirSync(world.sessions).filter((name) => !name.startsWith('.'))).toEqual(['good'])
-  const stream = await world.stint(['sessions', 'events', '../good'])
+  const stream = await world.stint(['sessions', 'tail', '../good'])
   expect([stream.code, stream.stdout]).toEqual([2, ''])
   expect(stream.stderr).toContain('(SESSION_ID_INVALID)')
 })
 
-test('events prints one JSON object per line without an envelope, filtered by --from, --to, --type and --all', async () => {
+test('tail -n all --json prints every event as one JSON object per line without an envelope, filtered by --type and --all', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'mine' })
   for (let n = 1; n <= 4; n++) await session.append({ type: n % 2 ? 'odd' : 'even', data: n })
   await session.turn()
   await session.close()
   const seqs = async (...args: string[]): Promise<number[]> =>
-    jsonLines((await world.stint(['sessions', 'events', 'mine', ...args])).stdout).map(({ seq }) => seq)
+    jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json', ...args])).stdout).map(
+      ({ seq }) => seq,
+    )
   expect(await seqs()).toEqual([1, 2, 3, 4])
-  expect(await seqs('--from', '2', '--to', '3')).toEqual([2, 3])
   expect(await seqs('--type', 'even')).toEqual([2, 4])
   expect(await seqs('--all')).toEqual([1, 2, 3, 4, 5])
   expect(await seqs('--type', 'stint.turn')).toEqual([5])
-  expect(await seqs('--from', '99')).toEqual([])
-  const [first] = jsonLines((await world.stint(['sessions', 'events', 'mine', '--json'])).stdout)
+  const [first] = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
   expect(first).toEqual({ seq: 1, at: expect.any(Number), type: 'odd', data: 1 })
 })
 
@@ -250,7 +250,7 @@ test('tail shows the newest events, follows across segments and writers, and end
   expect(seen()).toEqual([15, 16, 17, 18, 19])
 })
 
-test('events, tail, tail -f and audit show what visitors left while the holder is stopped, each once', async () => {
+test('tail, tail -n all, tail -f and audit show what visitors left while the holder is stopped, each once', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
   await holder.write(1)
@@ -259,8 +259,11 @@ test('events, tail, tail -f and audit show what visitors left while the holder i
   await world.stint(['run', '--record', '--session', 'mine', '--', 'true'], { cwd: world.tmp })
   const left = ['left', 'run.start', 'run.end'].map((type) => [undefined, true, type])
   const shown = (stdout: string) => jsonLines(stdout).map(({ seq, pending, type }) => [seq, pending, type])
-  for (const command of ['events', 'tail'])
-    expect(shown((await world.run(command, 'mine')).stdout)).toEqual([[1, undefined, 'message'], ...left])
+  for (const count of ['all', '10'])
+    expect(shown((await world.run('tail', 'mine', '-n', count)).stdout)).toEqual([
+      [1, undefined, 'message'],
+      ...left,
+    ])
   expect((await world.stint(['sessions', 'tail', 'mine', '-n', '1'])).stdout).toMatch(
     /^pending {2}.* {2}run\.end /,
   )
@@ -304,14 +307,14 @@ test('tail -f ends with NOT_FOUND when the session is removed', async () => {
   expect([code, stderr.includes('(NOT_FOUND)')]).toEqual([5, true])
 })
 
-test('events and tail end silently when the reader closes the pipe', async () => {
+test('tail ends silently when the reader closes the pipe', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'mine' })
   const appended = Array.from({ length: 3000 }, () => session.append({ type: 'n', data: 'x'.repeat(200) }))
   await Promise.all(appended)
   await session.close()
   const stint = `${JSON.stringify(process.execPath)} ${JSON.stringify(stintBin)} sessions`
-  for (const command of ['events mine', 'tail mine -n 3000', 'tail mine -n 3000 -f']) {
+  for (const command of ['tail mine -n all', 'tail mine -n 3000', 'tail mine -n 3000 -f']) {
     const script = `{ ${stint} ${command}; echo "$?" >&2; } | head -c 100 >/dev/null`
     const { stderr } = await world.start('sh', ['-c', script]).finished
     expect(stderr, command).toBe('0\n')
@@ -328,7 +331,7 @@ test('append --create masks tokens unless --mask says otherwise, and later appen
     await append(id)
   }
   const eventsOf = async (id: string) =>
-    jsonLines((await world.run('events', id)).stdout).map(({ data, masked }) => [data, masked])
+    jsonLines((await world.run('tail', id, '-n', 'all')).stdout).map(({ data, masked }) => [data, masked])
   const masked = ['<masked:aws-key-id>', true]
   expect(await eventsOf('guarded')).toEqual([masked, masked])
   expect(await eventsOf('exact')).toEqual([
@@ -354,7 +357,7 @@ test('append takes data from the command line, a pipe or a file, and --create cr
   await append(['--type', 'b', '--data', '@-'], '{"from":"pipe"}')
   await append(['--type', 'c', '--data', '@data.json'])
   await append(['--type', 'd'])
-  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  const events = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
   expect(events.map(({ type, data }) => [type, data?.from ?? data])).toEqual([
     ['a', 'here'],
     ['b', 'pipe'],
@@ -378,7 +381,7 @@ test('append leaves an event for the process that holds the session, which takes
   const left = await world.run('append', 'mine', '--type', 'note', '--data', '"hello"')
   expect(dataOf(left)).toMatchObject({ taken_in: false })
   await holder.close()
-  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  const events = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
   expect(events).toMatchObject([{ type: 'note', data: 'hello' }])
 })
 
@@ -386,7 +389,7 @@ test('values of secret variables and tokens do not reach the disk through append
   await using world = new SessionWorld({ MY_API_TOKEN: 'correct-horse-battery', SHORT_TOKEN: 'abc' })
   const data = JSON.stringify({ text: 'use correct-horse-battery', key: `ghp_${'a1B2'.repeat(9)}` })
   await world.run('append', 'mine', '--create', '--type', 'note', '--data', data)
-  const [event] = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  const [event] = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
   expect(event.data.text).toBe('use <secret:env:MY_API_TOKEN>')
   const found = spawnSync('grep', ['-r', '-e', 'correct-horse', '-e', 'ghp_a1B2', world.home])
   expect(found.status).toBe(1)
@@ -454,24 +457,29 @@ test('rm moves a session to the trash, which the sweep empties; it asks about a 
   })
   expect(existsSync(join(world.home, 'trash/mine/manifest.json'))).toBe(true)
   expect(dataOf(await world.run('list')).total).toBe(0)
-  expect(dataOf(await world.run('du')).trash_bytes).toBeGreaterThan(0)
+  expect(dataOf(await world.run('list', '--sort', 'size')).space.trash_bytes).toBeGreaterThan(0)
   await world.stint(['sweep', '--scope', 'sessions'])
   expect(readdirSync(join(world.home, 'trash'))).toEqual([])
 })
 
-test('du adds up disk use by kind, and counts files that forks share once', async () => {
+test('list --sort size shows the largest first, by kind, and counts files that forks share once', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'big' })
   await session.append({ type: 'blob', data: 'x'.repeat(1_000_000) })
   await session.audit({ action: 'note' })
   await session.close()
   await world.run('fork', 'big', '--id', 'copy')
-  const { sessions, total } = dataOf(await world.run('du'))
-  expect(sessions).toHaveLength(2)
-  expect(sessions[0].blobs).toBeGreaterThan(1_000_000)
-  expect(sessions[1].blobs).toBe(0)
-  expect(sessions[0].audit).toBeGreaterThan(0)
-  expect(total.bytes).toBe(sessions[0].bytes + sessions[1].bytes)
+  await world.make('small', 1)
+  const { sessions, total, space } = dataOf(await world.run('list', '--sort', 'size'))
+  const sizes = sessions.map(({ disk_bytes }: Answer) => disk_bytes)
+  expect([total, sizes]).toEqual([3, sizes.toSorted((a: number, b: number) => b - a)])
+  expect(sessions[0].disk.blobs).toBeGreaterThan(1_000_000)
+  expect(sessions[1].disk.blobs).toBeLessThan(10_000)
+  expect(sessions[0].disk.audit).toBeGreaterThan(0)
+  expect(space.bytes).toBe(sessions.reduce((sum: number, { bytes }: Answer) => sum + bytes, 0))
+  const [largest] = dataOf(await world.run('list', '--sort', 'size', '-n', '1')).sessions
+  expect(largest).toMatchObject({ state: 'closed', disk_bytes: sizes[0] })
+  expect(dataOf(await world.run('list')).space).toBeNull()
 })
 
 test('journal, audit log and manifest are plain JSON', async () => {

@@ -4,16 +4,15 @@ export const sessions: CommandGroup = {
   name: 'sessions',
   summary: 'Durable records of what tools and agents did: look at them, fork, verify, repair and move them.',
   commands: {
-    list: { summary: 'the newest sessions', load: async () => (await import('./list.ts')).listCommand },
+    list: {
+      summary: 'the newest sessions, or the largest',
+      load: async () => (await import('./list.ts')).listCommand,
+    },
     show: {
       summary: 'everything about one session',
       load: async () => (await import('./show.ts')).showCommand,
     },
-    tail: { summary: 'its newest events', load: async () => (await import('./tail.ts')).tailCommand },
-    events: {
-      summary: 'its events as JSON lines',
-      load: async () => (await import('./events.ts')).eventsCommand,
-    },
+    tail: { summary: 'its newest events, or all', load: async () => (await import('./tail.ts')).tailCommand },
     search: {
       summary: 'find a text in all of them',
       load: async () => (await import('./search.ts')).searchCommand,
@@ -30,12 +29,8 @@ export const sessions: CommandGroup = {
     },
     copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {
-      summary: 'take it from a holder that cannot be seen',
+      summary: 'close one whose writer died or cannot be seen',
       load: async () => (await import('./unlock.ts')).unlockCommand,
-    },
-    close: {
-      summary: 'recover and close one that crashed',
-      load: async () => (await import('./close.ts')).closeCommand,
     },
     rm: { summary: 'move some to the trash', load: async () => (await import('./rm.ts')).rmCommand },
     restore: {
@@ -46,11 +41,6 @@ export const sessions: CommandGroup = {
       summary: 'move old ones to the trash',
       load: async () => (await import('./prune.ts')).pruneCommand,
     },
-    history: {
-      summary: 'which were removed, restored, closed or unlocked',
-      load: async () => (await import('./history.ts')).sessionsHistoryCommand,
-    },
-    du: { summary: 'what fills the disk', load: async () => (await import('./du.ts')).duCommand },
   },
   examples: [
     ['stint sessions list', 'what is there'],

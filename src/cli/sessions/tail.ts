@@ -1,6 +1,10 @@
+import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
+  assertIntact,
+  attestedBy,
+  type DriverStore,
   followEvents,
   type Inspection,
   isVisible,
@@ -17,9 +21,9 @@ const defaultCount = 10
 
 export const tailCommand = defineBareCommand({
   name: 'tail',
-  summary: 'The newest events of a session.',
+  summary: 'The newest events of a session, or all of them, as far as the journal is intact.',
   options: {
-    lines: { type: 'count', short: 'n', value: 'N', help: `how many events (${defaultCount})` },
+    lines: { type: 'string', short: 'n', value: 'N', help: `how many events, or all (${defaultCount})` },
     follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
     type: { type: 'string', value: 'T', help: 'only events of this type' },
     all: { type: 'boolean', help: "also stint's own records: turns and slots" },
@@ -32,24 +36,33 @@ export const tailCommand = defineBareCommand({
   examples: [
     ['stint sessions tail mine', 'the last ten'],
     ['stint sessions tail mine -f -n 0', 'only what comes from now on'],
-    ['stint sessions tail mine -n 100 --json', 'one JSON object a line'],
+    ['stint sessions tail mine -n all --json', 'every event, one JSON object a line'],
+    ['stint sessions tail mine -n all --json --type message | jq -r .data.text', 'what was said'],
   ],
   async run({ signal, json, warn }, { options, positionals }) {
+    const count = parseCount(options.lines)
     const { id, store } = await openNamed(options.store, positionals, warn)
     const inspection = await store.inspect(id)
-    const { type, all } = options
+    const { type, all, follow } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
     const lineOf = (event: ShownEvent): string => (json ? visibleJson(event) : renderEvent(event, options))
     // Before the newest events are read: what is left from then on is shown, once, as one of them or later.
-    const old = options.follow ? await pendingIn(inspection, records) : []
-    const newest = await inspection.tail(options.lines ?? defaultCount, { type, all })
-    const shown = async function* (): AsyncGenerator<string> {
-      for (const event of newest) yield lineOf(event)
+    const seen = new Set(follow ? await pendingAfter(inspection, records) : [])
+    let last = 0
+    const recorded = async function* (): AsyncGenerator<string> {
+      const events =
+        count === 'all' ? inspection.events({ all: true }) : await inspection.tail(count, { type, all })
+      for await (const event of events) {
+        last = event.seq ?? last
+        if (follow && event.spool !== undefined) seen.add(event.spool)
+        if (isVisible(event, type, all)) yield lineOf(event)
+      }
     }
-    if (!(await printLines(shown())) || !options.follow) return
-    const from = Math.max(newest.findLast(({ seq }) => seq !== undefined)?.seq ?? 0, records) + 1
-    const seen = new Set([...old, ...newest].flatMap(({ spool = [] }) => spool))
+    if (!(await printLines(recorded()))) return
+    if (count === 'all') await assertAllRead(store, inspection, last, warn)
+    if (!follow) return
+    const from = Math.max(last, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
       for await (const event of followEvents(store.driver, inspection, { from, seen, signal }))
         if (isVisible(event, type, all)) yield lineOf(event)
@@ -60,10 +73,35 @@ export const tailCommand = defineBareCommand({
 
 type ShownEvent = SessionEvent | Pending<SessionEvent>
 
-/** The events that are pending after a record. */
-async function pendingIn(inspection: Inspection, after: number): Promise<ShownEvent[]> {
-  const pending: ShownEvent[] = []
-  for await (const event of inspection.events({ from: after + 1 }))
-    if (event.seq === undefined) pending.push(event)
+function parseCount(text: string | undefined): number | 'all' {
+  if (text === undefined) return defaultCount
+  if (text === 'all') return text
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new StintError('ARG_ERROR', `--lines must be a whole number or all, not ${visibleJson(text)}`, {
+    hint: 'Write it as 0, 7, 5000 or all.',
+  })
+}
+
+/** The events that are pending after a record, by the name of each in the spool. */
+async function pendingAfter(inspection: Inspection, record: number): Promise<string[]> {
+  const pending: string[] = []
+  for await (const { seq, spool } of inspection.events({ from: record + 1 }))
+    if (seq === undefined && spool !== undefined) pending.push(spool)
   return pending
+}
+
+/**
+ * Reading stops before the first bad record, which looks like the end: only a later or an attested record
+ * shows that there was more.
+ */
+async function assertAllRead(
+  { driver }: DriverStore,
+  { summary, manifest, health }: Inspection,
+  last: number,
+  warn: (message: string) => void,
+): Promise<void> {
+  if (last >= Math.max(summary.records, attestedBy(manifest).seq)) return
+  const found = await health()
+  assertIntact(summary.id, found, driver.damageHint)
+  for (const finding of found.journal.findings) warn(finding)
 }

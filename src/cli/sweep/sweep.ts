@@ -15,7 +15,7 @@ import {
   type SweepScope,
   sweepScopes,
 } from '../../sweep/index.ts'
-import { measureSessionSpace } from '../sessions/du.ts'
+import { measureSessionSpace } from '../sessions/measure-sessions.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'

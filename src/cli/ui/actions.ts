@@ -3,7 +3,6 @@ import { isCount, isString } from '../../base/text/fields.ts'
 import type { ActionBodies, Answers } from '../../ui/protocol.ts'
 import type { Call } from '../../ui/server/routes.ts'
 import { breakClaim } from '../lock/break.ts'
-import { closeSessions } from '../sessions/close.ts'
 import { removeSessions } from '../sessions/rm.ts'
 import { unlockSession } from '../sessions/unlock.ts'
 import { sweepScope } from '../sweep/sweep.ts'
@@ -12,7 +11,7 @@ import { openSession } from './session-views.ts'
 
 type ActionName = keyof ActionBodies
 
-/** The actions of the page. Each calls what its command calls, and leaves the same lines in the same logs. */
+/** The actions of the page. Each calls what its command calls. */
 export const actions: {
   [Name in ActionName]: (
     parts: UiParts,
@@ -31,27 +30,21 @@ export const actions: {
       throw new StintError('ARG_ERROR', 'scope must be all or sessions')
     return await sweepScope({ dryRun: false, scope, onProgress: () => signal.throwIfAborted() })
   },
-  async unlock({ store }, body, { signal }) {
+  async unlock({ store }, body) {
     const { summary } = await openSession(store, body.text('session_id'))
     const seen = { epoch: body.count('epoch'), since: body.count('since') }
-    const context = { signal, warn: () => {} }
-    const { unlocked } = await unlockSession(store, summary, 'ui: unlock', context, seen)
+    const { unlocked } = await unlockSession(store, summary, seen)
     return { session_id: summary.id, unlocked }
   },
-  async close({ store }, body, { signal }) {
+  async close({ store }, body) {
     const { summary } = await openSession(store, body.text('session_id'))
-    const { closed } = await closeSessions(store, [summary], 'ui: close', { signal, warn: () => {} })
-    const [found] = closed
-    return {
-      session_id: summary.id,
-      closed: found !== undefined,
-      replayed: found?.replayed ?? 0,
-      unsettled: found?.unsettled.length ?? 0,
-    }
+    if (summary.state !== 'crashed') return { session_id: summary.id, closed: false }
+    const { unlocked } = await unlockSession(store, summary)
+    return { session_id: summary.id, closed: unlocked }
   },
   async trash({ store }, body, { signal }) {
     const { summary } = await openSession(store, body.text('session_id'))
-    const trash = await removeSessions(store, [summary], 'ui: trash', { signal, warn: () => {} })
+    const trash = await removeSessions(store, [summary], signal)
     return { session_id: summary.id, trash }
   },
 }

@@ -5,7 +5,7 @@ import type { DriverStore } from '../../session/index.ts'
 import { readSamples } from '../../sweep/index.ts'
 import type { DiskView } from '../../ui/protocol.ts'
 import { readSpace } from '../health/file-system.ts'
-import { measureSessions } from '../sessions/du.ts'
+import { measureSessions } from '../sessions/measure-sessions.ts'
 import { defaultSinceMs, gatherStats } from '../temp/stats.ts'
 import type { RequestQuery } from './request-query.ts'
 

@@ -64,20 +64,11 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
       ...slot,
       value: visibleText(JSON.stringify(values[slot.ext]?.value) ?? '', maxSlotLength),
     })),
-    recoveries: await recoveriesOf(inspection),
     commands: {
       resume: `stint run --session ${name} --record -- COMMAND`,
       fork: `stint sessions fork ${name}`,
     },
   }
-}
-
-/** A report of `stint sessions close` about a session whose writer had died. */
-async function recoveriesOf({ audit }: Inspection): Promise<SessionView['recoveries']> {
-  const found: SessionView['recoveries'] = []
-  for await (const { action, subject, at, detail } of audit())
-    if (action === 'close' && subject === 'after its writer died') found.push({ at, detail })
-  return found
 }
 
 /** Records that are read at once when a page looks for a type backwards. */

@@ -11,7 +11,7 @@ import { now } from './now-state.ts'
 import { Choices, Copy, Empty, Place, ErrorBox } from './parts.tsx'
 import { choose, goTo, linkTo, route } from './route.ts'
 import { ActList, Unsettled } from './session-acts.tsx'
-import { Forks, Recoveries, Slots, Verify } from './session-side.tsx'
+import { Forks, Slots, Verify } from './session-side.tsx'
 import { closeAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
 import { type Chosen, Timeline } from './timeline.tsx'
@@ -73,7 +73,6 @@ export function SessionDetail({ id }: { id: string }) {
           <Verify path={path} />
           <Forks path={path} id={id} />
           <Slots slots={data.slots} />
-          <Recoveries recoveries={data.recoveries} />
         </div>
       </div>
     </>

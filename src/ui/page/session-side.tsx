@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ForkNode, SessionView, Verification } from '../protocol.ts'
 import { getJson } from './api.ts'
-import { Ago } from './clock.tsx'
 import { formatBytes, shortened, shown, shownLines } from './format.ts'
 import { ErrorBox } from './parts.tsx'
 import { linkTo } from './route.ts'
@@ -109,23 +108,6 @@ export function Slots({ slots }: Pick<SessionView, 'slots'>) {
           </details>
         ))}
       </div>
-    </section>
-  )
-}
-
-export function Recoveries({ recoveries }: Pick<SessionView, 'recoveries'>) {
-  if (recoveries.length === 0) return null
-  return (
-    <section>
-      <h2>Recoveries</h2>
-      <ul class="panel">
-        {recoveries.toReversed().map(({ at, detail }) => (
-          <li class="row" key={at}>
-            <Ago at={at} />
-            <p class="small wrap mono">{shown(JSON.stringify(detail) ?? '', 1000)}</p>
-          </li>
-        ))}
-      </ul>
     </section>
   )
 }
