@@ -1,123 +1,147 @@
-import { anyCase, tolerant } from './tolerant.ts'
+import type { Span } from './spans.ts'
 
 /** The size of the smallest secret in bytes. A shorter value would be found everywhere by chance. */
 export const minSecretBytes = 6
 
-/** One encoding of a secret, or of a part of it. */
+/** A string that contains the whole secret in one encoding. */
 export interface Form {
-  /** The source of the regular expression that finds it. */
-  source: string
-  /** A text without any of these cannot contain the form. Without anchors, every text must be searched. */
-  anchors: readonly string[]
+  text: string
+  /** The number of base64 characters before it that encode bits of the secret and of what precedes it. */
+  sharedBefore: number
+  sharedAfter: number
+  /** A number of a few digits could be part of any time stamp: it counts if no digit stands beside it. */
+  standsAlone: boolean
 }
 
-const longestWhole = 256
-const pieceLength = 128
 const minLineLength = 16
+/** The most lines of a value that are searched for one by one. The key of an RSA pair of 4096 bits has 54. */
+const maxLines = 100
 
 /**
- * Lists every form to search for. A long value is searched for in pieces: a leaked part is bad enough. So is
- * each line of a multi-line value, since a program may indent or quote the lines.
+ * Lists the strings to search for: every form in docs/secrets.md. Each long line of a value of several lines
+ * is a secret of its own, since a program may indent or number the lines.
  */
 export function formsOf(value: string): Form[] {
-  const lines = value
-    .split(/[\r\n]+/)
-    .map((line) => line.trim())
-    .filter((line) => line.length >= minLineLength && !isMonotonous(line))
-  const texts = new Set([value, ...lines].flatMap(piecesOf))
-  return [...texts].flatMap((text) => [...textForms(text), ...base64Forms(text), hexForm(text)])
+  const lines = value.split(/[\r\n]+/).map((line) => line.trim())
+  const secretLines = lines.filter((line) => line.length >= minLineLength && !isMonotonous(line))
+  const texts = new Set([value, ...(lines.length > maxLines ? [] : secretLines)])
+  return [...texts].flatMap((text) => [...textForms(text), ...base64Forms(text)])
 }
 
 /** True if a string consists of one or two distinct characters, as rules and indentation do. */
 export const isMonotonous = (text: string): boolean => new Set(text).size < 3
 
-function piecesOf(text: string): string[] {
-  const characters = [...text]
-  if (characters.length <= longestWhole) return [text]
-  const count = Math.floor(characters.length / pieceLength)
-  const size = Math.ceil(characters.length / count)
-  const starts = Array.from({ length: count }, (_, index) => Math.min(index * size, characters.length - size))
-  return starts.map((start) => characters.slice(start, start + size).join(''))
-}
-
 function textForms(text: string): Form[] {
-  const form = (text: string): Form => ({ source: patternOf(text), anchors: anchorsIn([text]) })
-  // As a JSON number, 0123456 is written as 123456, and 40 digits are rounded to 17.
-  const asNumber = isNumber(text) ? String(Number(text)) : text
-  return asNumber !== text && asNumber.length >= minSecretBytes ? [form(text), form(asNumber)] : [form(text)]
+  const bytes = Buffer.from(text)
+  const hex = bytes.toString('hex')
+  const once = jsonEscaped(text)
+  const twice = jsonEscaped(once)
+  // The gate also searches the JSON of a record, which escapes what is in its strings once more.
+  const json = [once, twice, jsonEscaped(twice)]
+  // Half of a surrogate pair cannot be encoded in a URL: the bytes have a replacement character there.
+  const wellFormed = bytes.toString()
+  const url = [encodeURIComponent(wellFormed), new URLSearchParams([['', wellFormed]]).toString().slice(1)]
+  return [...new Set([text, ...json, ...url, hex, hex.toUpperCase()])].map((form) => ({
+    text: form,
+    sharedBefore: 0,
+    sharedAfter: 0,
+    standsAlone: form === text && /^\d{1,15}$/.test(text),
+  }))
 }
 
-const isNumber = (text: string): boolean =>
-  /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
+const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
- * The pattern of a string. A number of at most 15 digits only matches if no digit stands beside it, since it
- * could be part of any time stamp. The digits of `%20`, `\u0020` and `\x20` do not count as neighbours.
- */
-const patternOf = (text: string): string =>
-  /^\d{1,15}$/.test(text)
-    ? String.raw`(?:(?<!\d)|(?<=%[\dA-Fa-f]\d)|(?<=\\u[\dA-Fa-f]{3}\d)|(?<=\\x[\dA-Fa-f]\d))${text}(?!\d)`
-    : tolerant(text)
-
-/** How many leading base64 characters also encode preceding bytes, at an offset of 0, 1 and 2 bytes. */
-const sharedAtStart = [0, 2, 3]
-/** A character that encodes bits of the value and of a neighbour is removed with the value. */
-const shared = '[A-Za-z0-9+/_-]?'
-/** In base64 of at least this many characters, a line break may occur. */
-const minWrapped = 24
-/** PEM breaks lines after 64 characters; mail and the `base64` command after 76. */
-const shortestLine = 64
-const lineEnd = String.raw`(?:\s|\\{1,7}[nrt]){0,40}`
-
-/**
- * The base64 characters that depend on the value alone, whatever stands before and after it: one form for
- * each of the three offsets at which the value can start in a group of three bytes.
+ * The base64 characters that depend on the value alone, whatever stands before and after it: for each of the
+ * three offsets at which the value can start in a group of three bytes, in both alphabets.
  */
 function base64Forms(text: string): Form[] {
   const bytes = Buffer.from(text)
-  return sharedAtStart.map((skipped, shift) => {
-    const end = Math.floor(((shift + bytes.length) * 8) / 6)
-    const core = Buffer.concat([Buffer.alloc(shift), bytes])
+  return [0, 1, 2].flatMap((offset) => {
+    const bits = 8 * (offset + bytes.length)
+    const base64 = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')
-      .slice(skipped, end)
-    const cut = ((shift + bytes.length) * 8) % 6 !== 0
-    const around = (source: string): string =>
-      (shift > 0 ? shared : '') + source + (cut ? `${shared}={0,2}` : '')
-    const characters = [...core].map(base64Character)
-    if (core.length < minWrapped) return { source: around(characters.join('')), anchors: anchorsIn([core]) }
-    // At most one of the two halves contains a line break.
-    const head = core.slice(0, shortestLine)
-    const half = Math.floor(head.length / 2)
-    return {
-      source: around(characters.join(lineEnd)),
-      anchors: anchorsIn([head.slice(0, half), head.slice(half)]),
-    }
+      .slice(Math.ceil((8 * offset) / 6), Math.floor(bits / 6))
+    const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
+    return [...new Set([base64, base64url])].map((form) => ({
+      text: form,
+      sharedBefore: offset > 0 ? 1 : 0,
+      sharedAfter: bits % 6 > 0 ? 1 : 0,
+      standsAlone: false,
+    }))
   })
 }
 
-/** Matches a base64 character, also in the URL alphabet, escaped in JSON, or URL-encoded. */
-function base64Character(character: string): string {
-  if (character === '+') return String.raw`(?:[+ -]|\\{1,7}u002[bB]|%(?:25){0,2}2[bB])`
-  if (character === '/') return String.raw`(?:\\{0,7}\/|_|\\{1,7}u002[fF]|%(?:25){0,2}2[fF])`
-  return character
+/** A form and the index of the secret it belongs to. */
+export interface OwnedForm extends Form {
+  owner: number
 }
 
-function hexForm(text: string): Form {
-  const hex = Buffer.from(text).toString('hex')
-  const [anchor = ''] = anchorsIn([hex])
-  return { source: anyCase(hex), anchors: [...new Set([anchor, anchor.toUpperCase()])] }
+/** Long enough to be rare in a text; V8 does not optimize a regular expression of over 20 KB. */
+const maxHeadLength = 6
+
+/**
+ * Finds the forms of all secrets in a text. One regular expression finds the first few characters of any
+ * form; the rest of a form, which may have 500 KiB, is then compared.
+ */
+export class FormSearch {
+  readonly #formsByHead = new Map<string, OwnedForm[]>()
+  readonly #heads: RegExp
+
+  constructor(forms: readonly OwnedForm[]) {
+    // Heads of one length: the expression matches only one of several heads at the same place.
+    const headLength = forms.reduce((least, { text }) => Math.min(least, text.length), maxHeadLength)
+    for (const form of forms) {
+      const head = form.text.slice(0, headLength)
+      const others = this.#formsByHead.get(head)
+      if (others === undefined) this.#formsByHead.set(head, [form])
+      else others.push(form)
+    }
+    // V8 searches for sorted alternatives several times as fast.
+    const heads = [...this.#formsByHead.keys()].toSorted().map(literal)
+    const matchesNothing = '(?!)'
+    this.#heads = new RegExp(heads.join('|') || matchesNothing, 'g')
+  }
+
+  /** Fast check: false means that the text contains no form, true that it may contain one. */
+  mayHold(text: string): boolean {
+    this.#heads.lastIndex = 0
+    return this.#heads.test(text)
+  }
+
+  /** Every occurrence, overlapping ones included. */
+  spansIn(text: string): Span[] {
+    const spans: Span[] = []
+    this.#heads.lastIndex = 0
+    for (let match = this.#heads.exec(text); match !== null; match = this.#heads.exec(text)) {
+      for (const form of this.#formsByHead.get(match[0]) ?? []) {
+        if (isAt(form, text, match.index)) spans.push(spanOf(form, match.index))
+      }
+      // Occurrences may overlap: `abcabcabc` contains `abcabc` twice.
+      this.#heads.lastIndex = match.index + 1
+    }
+    return spans
+  }
 }
 
-const minAnchor = 3
-const maxAnchor = 16
+/** Matches a string, whatever characters it has. */
+const literal = (text: string): string =>
+  text.replaceAll(/[^A-Za-z0-9]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The longest run of letters and digits in each part: no encoding of a string changes these. */
-function anchorsIn(parts: readonly string[]): string[] {
-  const runs = parts.map((part) =>
-    part
-      .split(/[^A-Za-z0-9]+/)
-      .reduce((longest, run) => (run.length > longest.length ? run : longest), '')
-      .slice(0, maxAnchor),
+function isAt({ text: form, standsAlone }: Form, text: string, at: number): boolean {
+  const end = at + form.length
+  // V8 compares a slice a hundred times as fast as `startsWith` does.
+  if (text.slice(at, end) !== form) return false
+  return (
+    !standsAlone || !(digitBefore.test(text.slice(Math.max(0, at - 3), at)) || /\d/.test(text.charAt(end)))
   )
-  return runs.every((run) => run.length >= minAnchor) ? runs : []
 }
+
+/** A digit that does not end an escape such as `%20`. */
+const digitBefore = /(?<!%[\dA-Fa-f])\d$/
+
+const spanOf = ({ text: form, sharedBefore, sharedAfter, owner }: OwnedForm, at: number): Span => ({
+  start: Math.max(0, at - sharedBefore),
+  end: at + form.length + sharedAfter,
+  owner,
+})

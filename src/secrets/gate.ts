@@ -1,6 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { FormSearch, type OwnedForm } from './form-search.ts'
-import { formsOf, isMonotonous, minSecretBytes } from './forms.ts'
+import { FormSearch, formsOf, isMonotonous, minSecretBytes, type OwnedForm } from './forms.ts'
 import { rewriteJson } from './rewrite-json.ts'
 import { checkSecretRef, formatSecretRef, maxSecretBytes, type SecretRef } from './secret-ref.ts'
 import { replaceSpans, type Span } from './spans.ts'
@@ -26,7 +25,6 @@ export class SecretGate {
   readonly #forms: OwnedForm[] = []
   /** Built by the first search after a registration. */
   #search: FormSearch | undefined
-  #placeholders = new Map<string, string>()
 
   /** The number of registered values. */
   get size(): number {
@@ -42,14 +40,13 @@ export class SecretGate {
     checkValue(name, secret)
     const forms = formsOf(secret)
     const alwaysWritten = [...sessionVocabulary, name].join('\n')
-    if (new FormSearch(forms.map((form) => ({ ...form, owner: 0 }))).ownerIn(alwaysWritten) !== undefined) {
+    if (forms.some(({ text }) => alwaysWritten.includes(text))) {
       throw unfit(name, 'is its own name, or a word that every session writes')
     }
     const owner = this.#refs.push(name) - 1
     this.#values.add(secret)
     for (const form of forms) this.#forms.push({ ...form, owner })
     this.#search = undefined
-    this.#placeholders = new Map()
   }
 
   /**
@@ -82,10 +79,9 @@ export class SecretGate {
   assertClean(bytes: Uint8Array | string, subject: string): void {
     if (this.size === 0) return
     const text = typeof bytes === 'string' ? bytes : utf8.decode(bytes)
-    if (!this.#known.mayHold(text)) return
-    const owner = this.#known.ownerIn(text, (start, end) => isWholeNumberField(text, start, end))
-    if (owner === undefined) return
-    const ref = this.#refs[owner]
+    const leak = this.#known.spansIn(text).find((span) => !isWholeNumberField(text, span))
+    if (leak?.owner === undefined) return
+    const ref = this.#refs[leak.owner]
     throw new StintError('SECRET_LEAK', `${subject} would contain the value of ${ref}, and was not written`, {
       detail: `secret=${ref}`,
     })
@@ -102,14 +98,9 @@ export class SecretGate {
 
   /** Names the secret or the kind of token, unless that name itself contains a secret. */
   #placeholder({ owner, kind }: Span): string {
-    const full = owner === undefined ? `<masked:${kind}>` : `<secret:${this.#refs[owner]}>`
-    let chosen = this.#placeholders.get(full)
-    if (chosen === undefined) {
-      const brief = owner === undefined ? '<masked>' : '<secret>'
-      chosen = this.#known.ownerIn(full) === undefined ? full : brief
-      this.#placeholders.set(full, chosen)
-    }
-    return chosen
+    const [full, brief] =
+      owner === undefined ? [`<masked:${kind}>`, '<masked>'] : [`<secret:${this.#refs[owner]}>`, '<secret>']
+    return this.#known.spansIn(full).length === 0 ? full : brief
   }
 }
 
@@ -150,5 +141,5 @@ const unfit = (name: string, why: string): StintError =>
  * True if the match is the whole number of a JSON field. A size, count or time that stint wrote may equal a
  * secret of a few digits; writing it reveals nothing.
  */
-const isWholeNumberField = (text: string, start: number, end: number): boolean =>
+const isWholeNumberField = (text: string, { start, end }: Span): boolean =>
   text.endsWith('":', start) && /^\d{1,15}$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))

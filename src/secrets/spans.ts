@@ -10,8 +10,7 @@ export interface Span {
 
 /**
  * Replaces each span by a placeholder. Overlapping spans become one, so that nothing of either is left; the
- * one that `preferred` chooses names it. Two pieces of one secret also become one if only the few base64
- * characters that encode their ends stand between them.
+ * one that `preferred` chooses names it.
  */
 export function replaceSpans(
   text: string,
@@ -20,7 +19,7 @@ export function replaceSpans(
 ): string {
   let result = ''
   let done = 0
-  for (const { start, end, named } of joinSpans(text, spans)) {
+  for (const { start, end, named } of joinSpans(spans)) {
     result += text.slice(done, start) + placeholder(named)
     done = end
   }
@@ -34,21 +33,17 @@ interface JoinedSpan {
   named: Span
 }
 
-function joinSpans(text: string, spans: readonly Span[]): JoinedSpan[] {
+function joinSpans(spans: readonly Span[]): JoinedSpan[] {
   const all: JoinedSpan[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {
     const last = all.at(-1)
-    if (last !== undefined && (span.start < last.end || continues(last, span, text))) {
+    if (last !== undefined && span.start < last.end) {
       last.end = Math.max(last.end, span.end)
       last.named = preferred(last.named, span)
     } else all.push({ start: span.start, end: span.end, named: span })
   }
   return all
 }
-
-const continues = ({ end, named }: JoinedSpan, span: Span, text: string): boolean =>
-  span.owner !== undefined && span.owner === named.owner && base64Ends.test(text.slice(end, span.start))
-const base64Ends = /^[A-Za-z0-9+/_-]{0,4}$/
 
 const length = ({ start, end }: Span): number => end - start
 

@@ -4,8 +4,8 @@ import { registerEnvironmentSecrets, type SecretGate } from '../../secrets/index
 const keptLength = 4000
 /** Characters searched beyond those that are kept, so that no secret is cut in two before it is found. */
 const leastMargin = 8000
-/** The largest factor by which an encoding lengthens a secret. */
-const widestForm = 6
+/** The largest factor by which a form lengthens a secret: a character of three bytes in a URL. */
+const widestForm = 9
 /** Characters kept of all strings together. Their JSON may be six times as long. */
 const keptInAll = 128 << 10
 
