@@ -12,7 +12,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 export const apart = {
   help: 'src/command/help.ts',
   status: 'src/cli/status/status.ts',
-  'watch-status': 'src/cli/status/watch.ts',
+  'watch-screen': 'src/cli/terminal/watch-screen.ts',
   'check-postgres': 'src/cli/health/postgres.ts',
   doctor: 'src/cli/doctor/doctor.ts',
   'session-files': 'src/session/files/session-files.ts',

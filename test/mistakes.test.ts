@@ -59,7 +59,7 @@ const lines: [line: string, code: ErrorCode][] = [
   ['lock acquire --session a --workspace /no/such/directory', 'NOT_FOUND'],
   ['lock wait --timeout soon', 'ARG_ERROR'],
   ['lock break', 'ARG_ERROR'],
-  ['lock check --sesion nobody', 'ARG_ERROR'],
+  ['lock status --sesion nobody', 'ARG_ERROR'],
   ['sessions', 'ARG_ERROR'],
   ['sessions lst', 'ARG_ERROR'],
   ['sessions show', 'ARG_ERROR'],
@@ -117,7 +117,7 @@ const places: Mistake[] = [
       return { STINT_TMP_ROOT: root }
     },
   },
-  { line: 'lock list', code: 'ARG_ERROR', env: () => ({ STINT_HOME: 'relative/home' }) },
+  { line: 'lock status --all', code: 'ARG_ERROR', env: () => ({ STINT_HOME: 'relative/home' }) },
   {
     line: 'lock acquire --session a --pid 1',
     code: 'HOME_UNSAFE',
@@ -136,9 +136,9 @@ const places: Mistake[] = [
       return { STINT_HOME: home }
     },
   },
-  { line: 'lock list', code: 'ARG_ERROR', env: () => ({ STINT_STORE: 'mysql://somewhere' }) },
+  { line: 'lock status --all', code: 'ARG_ERROR', env: () => ({ STINT_STORE: 'mysql://somewhere' }) },
   {
-    line: 'lock list --store postgres://nobody@127.0.0.1:1/none',
+    line: 'lock status --all --store postgres://nobody@127.0.0.1:1/none',
     code: 'POSTGRES_UNAVAILABLE',
   },
 ]
@@ -156,7 +156,7 @@ const needHome = [
   'sessions fork abc',
   'sessions list --sort size',
   'audit show abc',
-  'lock list',
+  'lock status --all',
   'lock acquire --session a --pid 1',
   'sweep --scope sessions',
 ]

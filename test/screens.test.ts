@@ -78,7 +78,7 @@ const commands = [
   'temp list',
   'temp stats',
   'lock status',
-  'lock list',
+  'lock status --all',
   'lock history',
   'hook status',
   'mcp status',

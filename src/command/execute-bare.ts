@@ -29,7 +29,7 @@ export async function executeBare(
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: invocation.stream ? invocation.json : reply.json,
     get screen() {
-      return screenOf(1)
+      return screenOf(1, reply.verbose)
     },
     quiet: reply.quiet,
     ...reply.printers,
@@ -52,6 +52,6 @@ export async function executeBare(
   const { args, stream } = invocation
   // A stream has printed its answer already.
   return reply.give(first, (data) =>
-    stream ? undefined : command.render?.(data as never, screenOf(1), args as never),
+    stream ? undefined : command.render?.(data as never, context.screen, args as never),
   )
 }

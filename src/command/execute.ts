@@ -58,7 +58,7 @@ export async function execute(
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: reply.json,
     get screen() {
-      return screenOf(1)
+      return screenOf(1, reply.verbose)
     },
     quiet: reply.quiet,
     spawn: (program, args = [], options = {}) => children.spawn(program, args, options),

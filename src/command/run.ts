@@ -182,7 +182,9 @@ export class Run {
     if (pidFile !== undefined) reply.meta.session_pid_file = pidFile
     const answer = withCleanupCommand(outcome, this.scratch)
     if (!isRenderable) return reply.give(answer)
-    return reply.give(answer, (data) => command.render?.(data as never, screenOf(1), args as never))
+    return reply.give(answer, (data) =>
+      command.render?.(data as never, screenOf(1, reply.verbose), args as never),
+    )
   }
 
   #warnOfCleanup(message: string): void {

@@ -27,15 +27,18 @@ export interface Screen {
   /** Infinity where stdout is no terminal. */
   readonly rows: number
   readonly paint: Paint
+  /** Whether --verbose was given: then an answer shows what only experts want to know. */
+  readonly verbose: boolean
 }
 
 const usualRows = 24
 
 /** The screen behind stdout or stderr, whatever these are. */
-export function screenOf(fd: 1 | 2): Screen {
+export function screenOf(fd: 1 | 2, verbose = false): Screen {
   const columns = columnsOf(fd)
   const paint = paintIf(wantsColour(columns !== undefined, process.env))
   if (columns === undefined)
-    return { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY, paint }
-  return { columns, rows: (fd === 1 ? process.stdout : process.stderr).rows || usualRows, paint }
+    return { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY, paint, verbose }
+  const { rows } = fd === 1 ? process.stdout : process.stderr
+  return { columns, rows: rows || usualRows, paint, verbose }
 }

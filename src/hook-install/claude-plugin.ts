@@ -54,7 +54,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 const sessions = `---
 description: Show which sessions hold this workspace and others
-allowed-tools: Bash(stint lock status:*), Bash(stint lock list:*)
+allowed-tools: Bash(stint lock status:*)
 ---
 
 This workspace:
@@ -63,7 +63,7 @@ This workspace:
 
 All workspaces:
 
-!\`stint lock list --json || true\`
+!\`stint lock status --all --json || true\`
 
 Tell the user, in a short table, which session holds which workspace or paths, for what purpose, since when, and when
 the claim expires without a refresh. Mark this session ($CLAUDE_CODE_SESSION_ID) if it is among them. If nothing is

@@ -134,6 +134,8 @@ export interface ClaimOrigin {
   directory?: string
   /** The first words of the prompt that the agent works on, without secrets. */
   prompt?: string
+  /** The command of stint that made the claim: `lock acquire`. */
+  command?: string
 }
 
 export type ClaimMode = 'exclusive' | 'shared'
@@ -363,6 +365,7 @@ const originFields = [
   'user',
   'directory',
   'prompt',
+  'command',
 ] as const satisfies readonly (keyof ClaimOrigin)[]
 
 export function parseOrigin(value: unknown): ClaimOrigin | undefined {

@@ -19,7 +19,7 @@ test('a holder that was suspended past its TTL learns of the loss when it wakes 
   const fence = /\d+/.exec(sleeper.output().stdout)?.[0] ?? ''
   const check = [
     'lock',
-    'check',
+    'status',
     '--json',
     '--workspace',
     workspace,

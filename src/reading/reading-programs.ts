@@ -388,7 +388,6 @@ export const readingStintCommands = (): readonly string[] => [
   'audit show',
   'hook status',
   'lock history',
-  'lock list',
   'lock status',
   'lock wait',
   'sessions list',

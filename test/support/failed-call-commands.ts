@@ -224,19 +224,9 @@ export const faultedCommands: readonly FaultedCommand[] = [
     faults: (ended) => (isChanged(ended) || ended.answer.code === undefined ? ['granted'] : []),
   },
   {
-    title: 'lock refresh',
-    args: ['lock', 'refresh', '--session', 'me', '--resource', 'db', '--json'],
-    faults: reading(() => undefined),
-  },
-  {
     title: 'lock release',
     args: ['lock', 'release', '--session', 'me', '--resource', 'db', '--json'],
     faults: changing(({ after }) => !after.claims.includes('db me')),
-  },
-  {
-    title: 'lock check',
-    args: ['lock', 'check', '--session', 'me', '--resource', 'db', '--json'],
-    faults: reading(({ fence }) => fence as unknown),
   },
   {
     title: 'lock status',
@@ -244,8 +234,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
     faults: reading(({ claims }) => (claims as Row[]).map(({ session_id }) => session_id)),
   },
   {
-    title: 'lock list',
-    args: ['lock', 'list', '--json'],
+    title: 'lock status --all',
+    args: ['lock', 'status', '--all', '--json'],
     faults: reading(({ workspaces, unreadable }) => (workspaces as []).length + (unreadable as []).length),
   },
   {
@@ -437,8 +427,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   { title: 'temp watch', args: ['temp', 'watch', '--max-runtime', '1ms'], faults: reading(() => undefined) },
   {
-    title: 'lock watch',
-    args: ['lock', 'watch', '--timeout', '300ms'],
+    title: 'lock status --watch',
+    args: ['lock', 'status', '--watch', '--timeout', '300ms'],
     clean: 'TIMEOUT',
     faults: reading(() => undefined),
   },

@@ -138,7 +138,7 @@ test('bash completes the runs that have a scratch, and leaves paths to the shell
 test('bash completes the sessions that hold claims, where a claim is meant', async () => {
   await world.stint(['sessions', 'append', 'recorded', '--create', '--type', 'note', '--quiet'])
   await world.stint(['lock', 'acquire', '--session', '3f6c-holder', '--resource', 'deploy'])
-  for (const command of ['break', 'release', 'check', 'refresh', 'history'])
+  for (const command of ['break', 'release', 'status', 'history'])
     expect(inBash(['stint', 'lock', command, '--session', '']), command).toEqual(['3f6c-holder'])
   expect(inBash(['stint', 'sessions', 'show', ''])).toEqual(['recorded'])
 })

@@ -1,22 +1,24 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { type Claim, defaultTtlMs, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import { visibleText } from '../../base/text/escape.ts'
+import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { formatTime, utcOption } from '../text/format.ts'
+import { formatTime, shortPath, utcOption } from '../text/format.ts'
 import { announceWait } from './announce-wait.ts'
 import {
+  acquireCommand,
   assertTtl,
   describeTarget,
   openClaims,
   pathOption,
   readSession,
   sessionOption,
+  type TargetChoice,
   targetOptions,
 } from './lock-options.ts'
 
@@ -29,7 +31,11 @@ export const lockAcquireCommand = defineBareCommand({
     ...sessionOption,
     path: pathOption('claim only this'),
     shared: { type: 'boolean', help: 'share the claim with other --shared claims' },
-    ttl: { type: 'duration', value: 'D', help: 'how long the claim lasts without a refresh (5m)' },
+    ttl: {
+      type: 'duration',
+      value: 'D',
+      help: 'how long the claim lasts (5m); acquiring it again renews it',
+    },
     wait: {
       type: 'duration',
       value: 'D',
@@ -48,6 +54,7 @@ export const lockAcquireCommand = defineBareCommand({
     ...utcOption,
   },
   examples: [
+    ['stint lock acquire --ttl 1h', 'you edit here for an hour; `stint lock release` ends it sooner'],
     ['stint lock acquire --session mine --pid $$ --wait 1m', 'for this shell; ends when it does'],
     [
       'stint lock acquire --session mine --path src/api --purpose "new routes"',
@@ -71,7 +78,7 @@ export const lockAcquireCommand = defineBareCommand({
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
       descent: () => readDescent(holder?.pid ?? process.pid),
-      origin: () => readOrigin(holder?.pid ?? process.pid),
+      origin: () => ({ ...readOrigin(holder?.pid ?? process.pid), command: acquireCommand }),
     }
     const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
@@ -93,12 +100,23 @@ export const lockAcquireCommand = defineBareCommand({
       expires_at: refreshed_at + ttl_ms,
     }
   },
-  render: ({ session_id, workspace, resource, fence, expires_at }, { columns }, { options }) =>
-    wrapLines(
-      `${visibleText(workspace ?? resource)} is held by ${session_id} until ${formatTime(expires_at, options)} (fence ${fence})`,
-      columns,
-    ),
+  render({ session_id, workspace, resource, fence, expires_at }, { columns, verbose }, { options }) {
+    const verb = options.shared ? 'share' : 'hold'
+    const part = options.path.length === 0 ? '' : `${options.path.join(', ')} in `
+    const target = visibleText(`${part}${shortPath(workspace ?? resource)}`)
+    const time = formatTime(expires_at, options)
+    const details = `session ${session_id}${verbose ? `, fence ${fence}` : ''}`
+    const held = wrapLines(`You ${verb} ${target} until ${time} (${details}).`, columns)
+    return `${held}\nRelease it with: ${releaseLine(options)}`
+  },
 })
+
+/** The command that gives up what a command line has acquired. */
+const releaseLine = ({ session, workspace, resource }: TargetChoice & { session?: string }): string =>
+  Object.entries({ session, workspace, resource }).reduce(
+    (line, [name, value]) => (value === undefined ? line : `${line} --${name} ${shellWord(value)}`),
+    'stint lock release',
+  )
 
 /** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */
 function readPid(text: string | undefined): Identity | null {

@@ -15,9 +15,10 @@ import {
 import { displayWidth, truncate } from '../../base/text/display-width.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrap } from '../../base/text/wrap.ts'
+import type { Screen } from '../../command/stdio.ts'
 import { formatAge, shortPath } from '../text/format.ts'
 
-/** A claim in the form that status, list and watch show. */
+/** A claim in the form that status shows. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
   session_id: claim.session_id,
   parent: claim.ancestors?.[0] ?? null,
@@ -51,7 +52,7 @@ function describeWork(claim: Claim, observation: Observation) {
   }
 }
 
-/** A waiter in the form that status and list show. */
+/** A waiter in the form that status shows. */
 export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
   session_id: waiter.session_id,
   pid: waiter.process.pid,
@@ -62,11 +63,28 @@ export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
   origin: waiter.origin ?? null,
 })
 
+export type ClaimDescription = ReturnType<typeof describeClaim>
+export type WaiterDescription = ReturnType<typeof describeWaiter>
+
+/** A claim that is not held is that of a dead session, or has expired: the next session gets it. */
+export const isHeld = ({ standing }: ClaimDescription): boolean => standing === 'busy' || standing === 'fresh'
+
+/** The fields of a workspace that do not change by themselves from one look to the next. */
+export const stableWorkspace = <
+  Shown extends { claims: readonly ClaimDescription[]; waiters: readonly WaiterDescription[] },
+>(
+  workspace: Shown,
+) => ({
+  ...workspace,
+  claims: workspace.claims.map(({ age_ms: _age, expires_in_ms: _rest, work, ...claim }) => ({
+    ...claim,
+    work: work?.state,
+  })),
+  waiters: workspace.waiters.map(({ waited_ms: _waited, ...waiter }) => waiter),
+})
+
 /** A line for each waiter, the first in line first. */
-export const renderWaiters = (
-  waiters: readonly ReturnType<typeof describeWaiter>[],
-  columns: number,
-): string[] =>
+export const renderWaiters = (waiters: readonly WaiterDescription[], columns: number): string[] =>
   waiters.flatMap(({ session_id, pid, waited_ms, paths, mode }) =>
     block(
       `${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${renderPaths(paths, mode)}`,
@@ -79,10 +97,11 @@ export function renderPaths(paths: readonly string[], mode: ClaimMode): string {
   return mode === 'shared' ? `${what}, shared` : what
 }
 
-export type ClaimDescription = ReturnType<typeof describeClaim>
-
 /** A claim in a line; where that is too long, its state and purpose have lines of their own. */
-export function renderClaim(claim: ClaimDescription, columns: number): string[] {
+export function renderClaim(
+  claim: ClaimDescription,
+  { columns, verbose }: Pick<Screen, 'columns' | 'verbose'>,
+): string[] {
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
   const below = claim.parent === null ? '' : ` below ${claim.parent}`
@@ -90,7 +109,8 @@ export function renderClaim(claim: ClaimDescription, columns: number): string[] 
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
   const holder = `${who}${below}  ${what}`
-  const state = `${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}`
+  const fence = verbose ? `, fence ${claim.fence}` : ''
+  const state = `${claim.standing}${busy}, refreshed ${age} ago${fence}`
   const purpose = claim.purpose === null ? [] : [JSON.stringify(claim.purpose)]
   const origin = originText(claim.origin ?? undefined)
   const whole = visibleText(`  ${[holder, state, ...purpose].join('  ')}`)

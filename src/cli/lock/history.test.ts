@@ -21,7 +21,7 @@ async function usedWorld(): Promise<LockWorld> {
 /** The answer as a terminal with 80 columns shows it. */
 async function history(world: LockWorld, ...args: string[]): Promise<string> {
   const data = dataOf(await world.lock(['history', ...args]))
-  const screen = { columns: 80, rows: 24, paint: paintIf(false) }
+  const screen = { columns: 80, rows: 24, paint: paintIf(false), verbose: false }
   return lockHistoryCommand.render?.(data as never, screen, { options: { utc: true } } as never) ?? ''
 }
 

@@ -98,7 +98,7 @@ test('a deleted current directory is NOT_FOUND, unless a workspace is named', as
   expect(validEnvelope(`${named}\n`)).toMatchObject({ ok: true, data: { workspace: world.workspace } })
 })
 
-test('refresh and release report a home that is read-only or full; in a full one a release works', async () => {
+test('acquire and release report a home that is read-only or full; in a full one a release works', async () => {
   await using world = new LockWorld()
   const inMount = async (size: string, then: string, command: string) => {
     const lock = (what: string) => `"$0" "$1" lock ${what} --session a --workspace / --json`
@@ -109,9 +109,9 @@ test('refresh and release report a home that is read-only or full; in a full one
   }
   const readOnly = 'mount -o remount,ro "$STINT_HOME"'
   const full = 'cat /dev/zero > "$STINT_HOME/x" 2>/dev/null'
-  for (const command of ['refresh', 'release'])
+  for (const command of ['acquire', 'release'])
     expect((await inMount('size=64k', readOnly, command)).error).toMatchObject({ code: 'READ_ONLY' })
-  expect((await inMount('size=64k', full, 'refresh')).error).toMatchObject({
+  expect((await inMount('size=64k', full, 'acquire')).error).toMatchObject({
     code: 'DISK_FULL',
     suggestion: expect.stringMatching(/^Free some space/),
   })
@@ -167,7 +167,7 @@ test('the error of a failed call names the call and its path', async () => {
   await using world = new LockWorld()
   const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o mode=0700 tmpfs "$STINT_HOME"
     "$0" "$1" lock acquire --session a --workspace / --json > /dev/null; mount -o remount,ro "$STINT_HOME"
-    "$0" "$1" lock refresh --session a --workspace / --json`
+    "$0" "$1" lock acquire --session a --workspace / --json`
   const { stdout } = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
   expect(validEnvelope(stdout).error).toMatchObject({
     code: 'READ_ONLY',

@@ -16,11 +16,11 @@ test('a resource is claimed like a workspace, from any directory, and apart from
   })
   expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(0)
   expect((await world.lock(['acquire', '--session', 'b', '--resource', 'deploy:test'])).code).toBe(0)
-  const { workspaces } = dataOf(await world.lock(['list'])) as { workspaces: object[] }
+  const { workspaces } = dataOf(await world.lock(['status', '--all'])) as { workspaces: object[] }
   expect(workspaces).toHaveLength(3)
   expect(workspaces).toContainEqual(expect.objectContaining({ resource: 'deploy:prod' }))
   expect(workspaces).toContainEqual(expect.objectContaining({ workspace: world.workspace }))
-  expect((await world.stint(['lock', 'list'], { cwd: world.tmp })).code).toBe(0)
+  expect((await world.stint(['lock', 'status', '--all'], { cwd: world.tmp })).code).toBe(0)
   expect(dataOf(await world.lock(['release', '--session', 'a', ...on], '/'))).toEqual({ released: true })
 })
 
@@ -49,7 +49,7 @@ test.each([
   const result = await world.lock(['acquire', '--session', 'a', ...flags])
   expect([result.code, errorOf(result)?.code]).toEqual([2, 'ARG_ERROR'])
   expect(result.stdout + result.stderr).not.toContain('secret')
-  expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
+  expect(dataOf(await world.lock(['status', '--all']))).toMatchObject({ workspaces: [] })
 })
 
 test('acquireLease claims a resource as the command does: for one session, without paths', () => {

@@ -4,7 +4,7 @@ import { Terminal } from '../../../test/support/terminal.ts'
 import { until } from '../../../test/support/world.ts'
 
 const holds = async (world: LockWorld): Promise<boolean> =>
-  dataOf(await world.lock(['check', '--session', 'theirs'])).held === true
+  (await world.lock(['status', '--session', 'theirs'])).code === 0
 
 test('break by the beginning of an id shows whose claim it is and asks: n, Ctrl-D and Ctrl-C change nothing, y breaks', async () => {
   await using world = new LockWorld()
@@ -12,7 +12,10 @@ test('break by the beginning of an id shows whose claim it is and asks: n, Ctrl-
   await world.lock(['acquire', '--session', 'theirs'])
   const answers: [() => void, RegExp][] = [
     [() => terminal.enter('n'), /you answered no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
-    [() => terminal.press('C-d'), /you answered no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [
+      () => terminal.press('C-d'),
+      /\[y\/N\]\nstint lock break: you answered no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/,
+    ],
     [() => terminal.press('C-c'), /CANCELLED[^]*\n\[130\] ready>$/],
   ]
   for (const [answer, end] of answers) {
@@ -33,10 +36,12 @@ test('break by the beginning of an id shows whose claim it is and asks: n, Ctrl-
 test('acquire breaks its sentence between words', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
-  terminal.enter('clear; stint lock acquire --session mine --resource deploy:production-of-all')
+  terminal.enter(
+    'clear; stint lock acquire --session mine-and-nobody-elses --resource deploy:production-of-all',
+  )
   await terminal.shows(/^\[0\] ready>$/m)
   expect(terminal.screen()).toMatch(
-    /^deploy:production-of-all is held by mine until [\d-]+ [\d:]+ \(fence\n {2}\d+\)$/m,
+    /^You hold deploy:production-of-all until [\d-]+ [\d:]+ \(session\n {2}mine-and-nobody-elses\)\.\nRelease it with: stint lock release --session mine-and-nobody-elses --resource deploy:production-of-all$/m,
   )
 })
 
@@ -46,11 +51,11 @@ test('break removes only the claim that it has shown, not a newer one of that se
   const acquire = async () => Number(dataOf(await world.lock(['acquire', '--session', 'theirs'])).fence)
   const shown = await acquire()
   terminal.enter(`stint lock break --session the --workspace ${world.workspace}`)
-  await terminal.shows(new RegExp(`fence ${shown}\\n[^]*Break this claim\\?.* \\[y/N\\]$`))
+  await terminal.shows(/theirs {2}all of it {2}fresh, refreshed \d+s ago\n[^]*Break this claim\?.* \[y\/N\]$/)
   await world.lock(['release', '--session', 'theirs'])
-  const newer = await acquire()
+  expect(await acquire()).toBeGreaterThan(shown)
   terminal.enter('y')
-  await terminal.shows(new RegExp(`a new claim since: fence ${newer}, not\\s+${shown}[^]*\\n\\[4\\] ready>$`))
+  await terminal.shows(/theirs has a new claim since; nothing was\s+broken[^]*\n\[4\] ready>$/)
   expect(await holds(world)).toBe(true)
 })
 
@@ -79,6 +84,19 @@ test('lock acquire --wait --quiet waits silently', async () => {
   )
   await terminal.shows(/^got it\n\[0\] ready>$/)
   expect(terminal.screen()).not.toContain('waiting for')
+})
+
+test('lock status --watch redraws one screen until Ctrl-C', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  terminal.enter(`cd ${world.workspace}; clear; stint lock status --watch --interval 50ms`)
+  await terminal.shows(/^stint lock status at [\d:]+, every 50ms; Ctrl-C ends it\n\S+\/work is free$/)
+  expect(terminal.isAlternate()).toBe(true)
+  await world.lock(['acquire', '--session', 'theirs'])
+  await terminal.shows(/\/work\n {2}theirs {2}all of it {2}fresh, /)
+  terminal.press('C-c')
+  await terminal.shows(/\[130\] ready>$/)
+  expect(terminal.isAlternate()).toBe(false)
 })
 
 test('lock status shows each session that waits, for how long and for what', async () => {

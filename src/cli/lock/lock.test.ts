@@ -4,6 +4,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   symlinkSync,
   writeFileSync,
@@ -12,9 +13,11 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { deadPid } from '../../../test/support/plant.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
 
-test('acquire, check, refresh, release and a refusal each have their envelope', async () => {
+test('acquire, release and a refusal each have their envelope; acquiring again renews', async () => {
   await using world = new LockWorld()
   const mine = await world.lock(['acquire', '--session', 'mine', '--purpose', 'testing'])
   expect(mine.code).toBe(0)
@@ -43,18 +46,15 @@ test('acquire, check, refresh, release and a refusal each have their envelope', 
       liveness: 'unknown',
     },
   })
-  expect(dataOf(await world.lock(['check', '--session', 'mine']))).toEqual({ held: true, fence })
-  expect(dataOf(await world.lock(['check', '--session', 'theirs']))).toEqual({ held: false, fence: null })
-  expect(dataOf(await world.lock(['refresh', '--session', 'mine']))).toMatchObject({
-    refreshed: true,
-    fence,
-  })
-  expect(dataOf(await world.lock(['refresh', '--session', 'theirs']))).toEqual({ refreshed: false })
+  expect(dataOf(await world.lock(['status', '--session', 'mine']))).toMatchObject({ claims: [{ fence }] })
+  const notHeld = await world.lock(['status', '--session', 'theirs'])
+  expect([notHeld.code, errorOf(notHeld)?.message]).toEqual([4, `theirs does not hold ${world.workspace}`])
+  expect(dataOf(await world.lock(['acquire', '--session', 'mine']))).toMatchObject({ fence })
   expect(dataOf(await world.lock(['release', '--session', 'theirs']))).toEqual({ released: false })
   expect(dataOf(await world.lock(['release', '--session', 'mine']))).toEqual({ released: true })
-  const lost = await world.lock(['check', '--session', 'mine', '--fence', String(fence)])
+  const lost = await world.lock(['status', '--session', 'mine', '--fence', String(fence)])
   expect([lost.code, errorOf(lost)?.code]).toEqual([4, 'LOCK_LOST'])
-  // The refresh and the release were changes, too.
+  // The renewal and the release were changes, too.
   expect(dataOf(await world.lock(['acquire', '--session', 'theirs']))).toMatchObject({
     epoch: epoch + 3,
     fence: fence + 3,
@@ -112,6 +112,10 @@ test('src/api and src/ui can be held at once, but not src; shared claims exclude
   expect(await take('f', '--path', 'src/api')).toBe(0)
 })
 
+interface AllStatus {
+  workspaces: unknown[]
+}
+
 /** Whether a process watches files with inotify. */
 const watchesFiles = (pid: number): boolean =>
   readdirSync(`/proc/${pid}/fd`).some((fd) => {
@@ -135,13 +139,19 @@ test('--wait waits for a release, and gives up with LOCK_HELD after the given ti
   expect(dataOf(await waiting.finished)).toMatchObject({ acquired: true, session_id: 'b' })
 })
 
-test('status, list and watch show who holds what', async () => {
+test('status shows who holds what, and --watch prints each change', async () => {
   await using world = new LockWorld()
-  const watcher = world.startStint(['lock', 'watch'], { cwd: world.workspace })
-  const lines = () => watcher.output().stdout.trim().split('\n')
-  await until('it prints that the workspace is free', () => lines().at(-1) === 'free')
+  const watch = ['lock', 'status', '--watch', '--interval', '50ms']
+  const watcher = world.startStint(watch, { cwd: world.workspace })
+  const streamer = world.startStint([...watch, '--all', '--json'], { cwd: world.workspace })
+  const blocks = () => watcher.output().stdout.trim().split('\n\n')
+  await until('it prints that the workspace is free', () => blocks().at(-1) === `${world.workspace} is free`)
   await world.lock(['acquire', '--session', 'a', '--purpose', 'why not', '--pid', String(process.pid)])
-  await until('it prints the new holder', () => /^a fresh fence=\d+ "why not"$/.test(lines().at(-1) ?? ''))
+  await until('it prints the new holder', () =>
+    /\n {2}a \(pid \d+, alive\) {2}all of it {2}fresh, refreshed \d+s ago {2}"why not"/.test(
+      blocks().at(-1) ?? '',
+    ),
+  )
   expect(dataOf(await world.lock(['status']))).toMatchObject({
     workspace: world.workspace,
     claims: [
@@ -154,16 +164,24 @@ test('status, list and watch show who holds what', async () => {
       },
     ],
   })
-  expect(dataOf(await world.lock(['list']))).toMatchObject({
+  expect(dataOf(await world.lock(['status', '--all']))).toMatchObject({
     workspaces: [{ workspace: world.workspace, claims: [{}] }],
   })
+  const streamed = () =>
+    streamer
+      .output()
+      .stdout.trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as AllStatus).workspaces)
+  await until('the stream has the claim', () => streamed().at(-1)?.length === 1)
   await world.lock(['release', '--session', 'a'])
-  await until(
-    'it prints that the workspace is free again',
-    () => lines().length === 3 && lines().at(-1) === 'free',
-  )
-  watcher.child.kill('SIGINT')
-  expect(await watcher.finished).toMatchObject({ code: 130, stderr: '' })
+  await until('it prints that the workspace is free', () => blocks().at(-1) === `${world.workspace} is free`)
+  await until('the stream has no claim', () => streamed().at(-1)?.length === 0)
+  expect(blocks()).toHaveLength(3)
+  for (const { child, finished } of [watcher, streamer]) {
+    child.kill('SIGINT')
+    expect(await finished).toMatchObject({ code: 130, stderr: '' })
+  }
 })
 
 test('break takes an exact id at its word, and needs --yes for a shortened one where it cannot ask', async () => {
@@ -208,7 +226,7 @@ test('a break is recorded with who and why, and the holder notices it', async ()
     claims: [],
     breaks: [{ session_id: 'theirs', reason: 'hung', by: expect.any(String), at: expect.any(Number) }],
   })
-  expect((await world.lock(['check', '--session', 'theirs', '--fence', String(fence)])).code).toBe(4)
+  expect((await world.lock(['status', '--session', 'theirs', '--fence', String(fence)])).code).toBe(4)
 })
 
 test('--path is relative to --workspace if that is given, else to the current directory; links are followed', async () => {
@@ -239,8 +257,8 @@ test('after --ttl another session gets the claim without a release', async () =>
 test('a fence may have sixteen digits', async () => {
   await using world = new LockWorld()
   world.plantClaim({ fence: 1881979177926658 })
-  const held = await world.lock(['check', '--session', 'planted', '--fence', '1881979177926658'])
-  expect(dataOf(held)).toEqual({ held: true, fence: 1881979177926658 })
+  const held = await world.lock(['status', '--session', 'planted', '--fence', '1881979177926658'])
+  expect(dataOf(held)).toMatchObject({ claims: [{ fence: 1881979177926658 }] })
 })
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -283,7 +301,7 @@ test('an interrupted acquire leaves the claim that its session had before', asyn
   })
 })
 
-test('list ignores names that are not keys, names unreadable records and shows the rest', async () => {
+test('status --all ignores names that are not keys, names unreadable records and shows the rest', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a'])
   const locks = join(world.home, 'locks')
@@ -296,7 +314,10 @@ test('list ignores names that are not keys, names unreadable records and shows t
   symlinkSync(loop ?? '', loop ?? '')
   mkdirSync(garbage ?? '')
   symlinkSync('garbage', join(garbage ?? '', '1'))
-  const { workspaces, unreadable } = dataOf(await world.lock(['list'])) as Record<string, unknown[]>
+  const { workspaces, unreadable } = dataOf(await world.lock(['status', '--all'])) as Record<
+    string,
+    unknown[]
+  >
   expect(workspaces).toMatchObject([{ workspace: world.workspace, claims: [{ session_id: 'a' }] }])
   expect(unreadable?.sort()).toEqual(
     expect.arrayContaining([
@@ -308,20 +329,58 @@ test('list ignores names that are not keys, names unreadable records and shows t
   expect(unreadable).toHaveLength(3)
 })
 
-test('watch reacts to file-system events, escapes control characters, and ends with its reader', async () => {
+test('watch escapes control characters, and ends with its reader', async () => {
   await using world = new LockWorld()
-  const purpose = 'x\nb fresh fence=9\u001b[2J\u009b2J'
-  const { fence } = dataOf(await world.lock(['acquire', '--session', 'a', '--purpose', purpose]))
-  const pipe = '"$0" "$1" lock watch | tee seen | head -1; : > ended'
-  const watcher = world.startStint(['lock', 'watch'], { cwd: world.workspace })
-  const line = `a fresh fence=${String(fence)} "x\\nb fresh fence=9\\u001b[2J\\u009b2J"\n`
-  await until('it has printed the holder', () => watcher.output().stdout === line)
-  await until('it watches', () => watchesFiles(watcher.pid))
-  const piped = world.start('sh', ['-c', pipe, process.execPath, stintBin], { cwd: world.workspace })
-  await until('the first line has arrived', () => piped.output().stdout === line)
+  const purpose = 'x\nb is free\u001b[2J\u009b2J'
+  await world.lock(['acquire', '--session', 'a', '--purpose', purpose])
+  const pipe = '"$0" "$1" lock status --watch --interval 50ms | tee seen | head -1; : > ended'
+  world.start('sh', ['-c', pipe, process.execPath, stintBin], { cwd: world.workspace })
+  const seen = join(world.workspace, 'seen')
+  await until(
+    'it has printed the purpose',
+    () => existsSync(seen) && readFileSync(seen, 'utf8').includes('"x'),
+  )
+  expect(readFileSync(seen, 'utf8')).toContain('"x\\nb is free\\u001b[2J\\u009b2J"')
   const ended = join(world.workspace, 'ended')
   for (let turn = 0; !existsSync(ended); turn++)
     await world.lock([turn % 2 === 0 ? 'release' : 'acquire', '--session', 'a'])
+})
+
+test('people see that a workspace is free again, and no fences without --verbose', async () => {
+  await using world = new LockWorld()
+  const asText = { cwd: world.workspace, env: { STINT_OUTPUT: 'text' } }
+  const status = async (...args: string[]) => (await world.stint(['lock', 'status', ...args], asText)).stdout
+  world.plantClaim({ fence: 77, holders: [{ ...ownIdentity(), calls: [] }] })
+  expect(await status()).toMatch(/^\S+\/work\n {2}planted .* fresh, refreshed \d+s ago\n$/)
+  expect(await status('--verbose')).toContain('ago, fence 77')
+  world.plantClaim({ fence: 78, holders: [{ ...ownIdentity(), pid: deadPid, calls: [] }] })
+  for (const shown of [await status(), await status('--all')])
+    expect(shown).toMatch(/^\S+\/work is free again\n {2}planted .* dead, /)
+  const acquire = async (...args: string[]) =>
+    (await world.stint(['lock', 'acquire', '--ttl', '1h', ...args], asText)).stdout
+  expect(await acquire('--session', 'me')).toMatch(
+    /^You hold \S+\/work until \S+ \S+ \(session me\)\.\nRelease it with: stint lock release --session me\n$/,
+  )
+  expect(await acquire('--session', 'me', '--path', 'src', '--verbose')).toMatch(
+    /^You hold src in .* \(session me, fence \d+\)/,
+  )
+})
+
+test('release without a session gives up the only claim that its user has acquired there', async () => {
+  await using world = new LockWorld()
+  const agent = { ...ownIdentity(), calls: [] }
+  world.plantClaim({ session_id: 'agent', paths: ['docs'], holders: [agent], origin: { agent: 'Codex' } })
+  const none = await world.lock(['release'])
+  expect([none.code, errorOf(none)]).toMatchObject([
+    5,
+    { code: 'NOT_FOUND', suggestion: 'It is held by agent (Codex). Give --session ID.' },
+  ])
+  await world.lock(['acquire', '--path', 'src'])
+  expect(dataOf(await world.lock(['release']))).toEqual({ released: true })
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'agent' }] })
+  for (const session of ['a', 'b']) await world.lock(['acquire', '--session', session, '--path', session])
+  const both = await world.lock(['release'])
+  expect([both.code, errorOf(both)]).toMatchObject([2, { code: 'ARG_ERROR', candidates: ['a', 'b'] }])
 })
 
 test('a break by a user without a name is recorded with the user id', async () => {
@@ -340,10 +399,13 @@ test.each([
   [['acquire', '--session', 'a', '--pid', '-1'], 2],
   [['acquire', '--session', 'a', '--pid', '0x1'], 2],
   [['acquire', '--session', 'a', '--pid', '2147483647'], 5],
-  [['check', '--session', 'a', '--fence', '9007199254740993'], 2],
+  [['status', '--session', 'a', '--fence', '9007199254740993'], 2],
+  [['status', '--all', '--workspace', '.'], 2],
+  [['status', '--all', '--session', 'a'], 2],
+  [['status', '--interval', '1s'], 2],
   [['acquire', '--session', 'a', '--workspace', '/no/such/directory'], 5],
-  [['refresh'], 2],
-  [['check', '--session', 'a', '--fence', 'x'], 2],
+  [['status', '--fence', '7'], 2],
+  [['status', '--session', 'a', '--fence', 'x'], 2],
   [['break'], 2],
   [['frobnicate'], 2],
 ])('the bad arguments %j exit with %i, and nothing is written', async (args, code) => {

@@ -8,33 +8,17 @@ export const lock: CommandGroup = {
       summary: 'claim a workspace or paths in it',
       load: async () => (await import('./acquire.ts')).lockAcquireCommand,
     },
-    refresh: {
-      summary: 'extend a claim to its full time',
-      load: async () => (await import('./refresh.ts')).lockRefreshCommand,
-    },
     release: {
       summary: 'give up a claim',
-      load: async () => (await import('./release.ts')).lockReleaseCommand,
-    },
-    check: {
-      summary: 'is the claim still held?',
-      load: async () => (await import('./check.ts')).lockCheckCommand,
+      load: async () => (await import('./end-claim.ts')).lockReleaseCommand,
     },
     status: {
       summary: 'who holds this workspace',
       load: async () => (await import('./status.ts')).lockStatusCommand,
     },
-    list: {
-      summary: 'all workspaces with claims',
-      load: async () => (await import('./list.ts')).lockListCommand,
-    },
     history: {
       summary: 'who held this workspace, and who was refused',
       load: async () => (await import('./history.ts')).lockHistoryCommand,
-    },
-    watch: {
-      summary: 'print a line for each change',
-      load: async () => (await import('./watch.ts')).lockWatchCommand,
     },
     wait: {
       summary: 'wait until the workspace is free',
@@ -42,11 +26,11 @@ export const lock: CommandGroup = {
     },
     break: {
       summary: "remove another session's claim",
-      load: async () => (await import('./break.ts')).lockBreakCommand,
+      load: async () => (await import('./end-claim.ts')).lockBreakCommand,
     },
   },
   examples: [
-    ['stint lock acquire --session mine --pid $$ --wait 1m', 'claim this workspace for your shell'],
-    ['stint lock status', 'who holds it'],
+    ['stint lock status', 'who holds this workspace'],
+    ['stint lock acquire --ttl 1h', 'you edit here for an hour'],
   ],
 }

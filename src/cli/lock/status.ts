@@ -1,29 +1,152 @@
+import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
-import { describeClaim, describeWaiter, renderClaim, renderWaiters, targetName } from './describe.ts'
+import type { Screen } from '../../command/stdio.ts'
+import { allClaims, type WorkspaceClaims } from '../../lease/index.ts'
+import { readWatch, watchOptions } from '../interval.ts'
+import { openRegister } from '../store.ts'
+import {
+  type ClaimDescription,
+  describeClaim,
+  describeWaiter,
+  isHeld,
+  renderClaim,
+  renderWaiters,
+  stableWorkspace,
+  targetName,
+  type WaiterDescription,
+} from './describe.ts'
+import { describeTarget, needSession, openClaims, type TargetChoice, targetOptions } from './lock-options.ts'
 
 export const lockStatusCommand = defineBareCommand({
   name: 'status',
-  summary: 'Who holds this workspace?',
-  options: targetOptions,
-  examples: [['stint lock status', 'the claims on the workspace you are in']],
-  async run({ warn }, { options }) {
-    const claims = await openClaims(options, warn)
-    const view = await claims.read()
-    const { epoch, record, observation } = view
-    const waiters = await claims.waiters(view)
-    return {
-      ...describeTarget(claims),
-      epoch,
-      claims: record.claims.map((claim) => describeClaim(claim, observation)),
-      waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
-      breaks: record.breaks,
-    }
+  summary:
+    'Shows who holds this workspace, and exits with 0 whether it is held or free. Scripts that wait for it use `stint lock wait`.',
+  options: {
+    ...targetOptions,
+    all: { type: 'boolean', help: 'every workspace and resource that has a claim' },
+    ...watchOptions,
+    session: { type: 'string', value: 'HOLDER', help: 'exit 4 unless this session holds it' },
+    fence: {
+      type: 'string',
+      value: 'N',
+      help: 'exit 4 if the session has lost its claim since this fence; a run has it in STINT_FENCE',
+    },
   },
-  render: ({ workspace, resource, claims, waiters }, { columns }) =>
-    [
-      `${targetName(workspace ?? resource, columns)}${claims.length === 0 ? ' is free' : ''}`,
-      ...claims.flatMap((claim) => renderClaim(claim, columns)),
-      ...renderWaiters(waiters, columns),
-    ].join('\n'),
+  examples: [
+    ['stint lock status', 'the claims on the workspace you are in'],
+    ['stint lock status --all --watch', 'on all workspaces, kept up to date until Ctrl-C'],
+    ['stint lock status --watch --json', 'one JSON object for each change'],
+    ['stint lock wait --timeout 0s && deploy', 'exit 0 if no other session holds it, 4 if one does'],
+    ['stint lock status --fence "$STINT_FENCE" && deploy', 'only if your claim was never lost'],
+  ],
+  stream: ({ options }) => options.watch,
+  async run(context, { options }): Promise<LockStatus | AllStatus | undefined> {
+    const intervalMs = readWatch(options)
+    const { session, fence } = options
+    if (session !== undefined || fence !== undefined) {
+      if (options.all || options.watch)
+        throw new StintError('ARG_ERROR', '--session and --fence exclude --all and --watch')
+      return await checkedStatus(await openClaims(options, context.warn), session, readFence(fence))
+    }
+    const look = options.all
+      ? await everyWorkspace(options, context.warn)
+      : await oneWorkspace(options, context.warn)
+    if (intervalMs === undefined) return await look()
+    const { watchScreen } = await import('../terminal/watch-screen.ts')
+    const render = (data: LockStatus | AllStatus, screen: Screen) => ({ body: renderLines(data, screen) })
+    const watched = { called: 'stint lock status', look, render, stableFields }
+    await watchScreen(context, intervalMs, watched)
+    return undefined
+  },
+  render: (data, screen) => (data === undefined ? '' : renderLines(data, screen).join('\n')),
 })
+
+type WarnOf = (message: string) => void
+type LockStatus = Awaited<ReturnType<typeof statusOf>>
+type AllStatus = Awaited<ReturnType<Awaited<ReturnType<typeof everyWorkspace>>>>
+
+async function oneWorkspace(options: TargetChoice, warn: WarnOf): Promise<() => Promise<LockStatus>> {
+  const claims = await openClaims(options, warn)
+  return () => statusOf(claims)
+}
+
+async function statusOf(claims: WorkspaceClaims) {
+  const view = await claims.read()
+  const { epoch, record, observation } = view
+  const waiters = await claims.waiters(view)
+  return {
+    ...describeTarget(claims),
+    epoch,
+    claims: record.claims.map((claim) => describeClaim(claim, observation)),
+    waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
+    breaks: record.breaks,
+  }
+}
+
+async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn: WarnOf) {
+  if (workspace !== undefined || resource !== undefined)
+    throw new StintError('ARG_ERROR', '--all excludes --workspace and --resource')
+  const register = await openRegister(store, warn)
+  return async () => {
+    const { targets, unreadable } = await allClaims(register)
+    return {
+      workspaces: targets.map(({ key, workspace: name, claims, waiters, observation }) => ({
+        ...describeTarget({ key, name }),
+        claims: claims.map((claim) => describeClaim(claim, observation)),
+        waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
+      })),
+      unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),
+    }
+  }
+}
+
+/** The status of a workspace that a session holds; `LOCK_LOST` if it does not, or not ever since `fence`. */
+async function checkedStatus(
+  claims: WorkspaceClaims,
+  session: string | undefined,
+  fence: number | undefined,
+): Promise<LockStatus> {
+  const sessionId = needSession(session)
+  if ((await claims.check(sessionId, fence)) !== undefined) return await statusOf(claims)
+  const since = fence === undefined ? 'does not hold' : 'has lost its claim on'
+  throw new StintError('LOCK_LOST', `${sessionId} ${since} ${claims.name}`, { facts: { fence } })
+}
+
+function readFence(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+  throw new StintError('ARG_ERROR', `--fence takes a whole number, not ${JSON.stringify(text)}`)
+}
+
+const stableFields = (data: LockStatus | AllStatus): unknown =>
+  'workspaces' in data ? { ...data, workspaces: data.workspaces.map(stableWorkspace) } : stableWorkspace(data)
+
+function renderLines(data: LockStatus | AllStatus, screen: Screen): string[] {
+  if (!('workspaces' in data)) return renderTarget(data, screen)
+  const lines = [
+    ...data.workspaces.flatMap((target) => renderTarget(target, screen)),
+    ...data.unreadable.map(({ workspace_key, reason }) => `${workspace_key} cannot be read: ${reason}`),
+  ]
+  return lines.length === 0 ? ['no claims'] : lines
+}
+
+interface ShownTarget {
+  workspace?: string
+  resource?: string
+  claims: readonly ClaimDescription[]
+  waiters: readonly WaiterDescription[]
+}
+
+function renderTarget({ workspace, resource, claims, waiters }: ShownTarget, screen: Screen): string[] {
+  return [
+    `${targetName(workspace ?? resource ?? '', screen.columns)}${freeText(claims)}`,
+    ...claims.flatMap((claim) => renderClaim(claim, screen)),
+    ...renderWaiters(waiters, screen.columns),
+  ]
+}
+
+/** The claim of a dead session, or one that has expired, is in the record until the next session comes. */
+function freeText(claims: readonly ClaimDescription[]): string {
+  if (claims.length === 0) return ' is free'
+  return claims.some(isHeld) ? '' : ' is free again'
+}

@@ -51,7 +51,9 @@ const who = defineTool({
     const lines = [
       ...workspaces.flatMap(({ workspace, resource, claims, waiters }) => [
         visibleText(workspace ?? resource ?? ''),
-        ...claims.flatMap((claim) => renderClaim(claim, Number.POSITIVE_INFINITY)),
+        ...claims.flatMap((claim) =>
+          renderClaim(claim, { columns: Number.POSITIVE_INFINITY, verbose: false }),
+        ),
         ...renderWaiters(waiters, Number.POSITIVE_INFINITY),
       ]),
       ...(workspaces.length === 0 ? [`${visibleText(claims.name)} is free`] : []),

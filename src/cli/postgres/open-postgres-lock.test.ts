@@ -56,15 +56,10 @@ test('every lock command works on a resource on the server', async () => {
   const on = ['--resource', 'deploy:prod']
   const { fence } = dataOf(await world.lock(['acquire', '--session', 'a', ...on]))
   expect((await world.lock(['acquire', '--session', 'b', ...on])).code).toBe(4)
-  expect(dataOf(await world.lock(['refresh', '--session', 'a', ...on]))).toMatchObject({
-    refreshed: true,
-    fence,
-  })
-  expect(dataOf(await world.lock(['check', '--session', 'a', '--fence', String(fence), ...on]))).toEqual({
-    held: true,
-    fence,
-  })
-  expect(dataOf(await world.lock(['list']))).toMatchObject({
+  expect(dataOf(await world.lock(['acquire', '--session', 'a', ...on]))).toMatchObject({ fence })
+  const since = ['--session', 'a', '--fence', String(fence), ...on]
+  expect(dataOf(await world.lock(['status', ...since]))).toMatchObject({ claims: [{ fence }] })
+  expect(dataOf(await world.lock(['status', '--all']))).toMatchObject({
     workspaces: [
       {
         resource: 'deploy:prod',
@@ -77,7 +72,7 @@ test('every lock command works on a resource on the server', async () => {
   expect(
     dataOf(await world.lock(['break', '--session', 'a', '--reason', 'hung', '--yes', ...on])),
   ).toMatchObject({ broken: true })
-  expect((await world.lock(['check', '--session', 'a', '--fence', String(fence), ...on])).code).toBe(4)
+  expect((await world.lock(['status', '--session', 'a', '--fence', String(fence), ...on])).code).toBe(4)
   const next = dataOf(await world.lock(['acquire', '--session', 'b', ...on]))
   expect(next.fence).toBeGreaterThan(Number(fence))
   expect(dataOf(await world.lock(['status', ...on]))).toMatchObject({
@@ -86,7 +81,7 @@ test('every lock command works on a resource on the server', async () => {
     breaks: [{ session_id: 'a', reason: 'hung' }],
   })
   expect(dataOf(await world.lock(['release', '--session', 'b', ...on]))).toEqual({ released: true })
-  expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
+  expect(dataOf(await world.lock(['status', '--all']))).toMatchObject({ workspaces: [] })
   expect(dataOf(await world.lock(['history', ...on]))).toMatchObject({
     activities: [
       { kind: 'grant', session_id: 'a' },
@@ -98,25 +93,26 @@ test('every lock command works on a resource on the server', async () => {
   })
 })
 
-test('lock watch prints each change', async () => {
+test('lock status --watch prints each change', async () => {
   await using world = await postgresWorld(server)
-  const watch = world.startStint(['lock', 'watch', '--resource', 'db'], { cwd: world.workspace })
-  await until('it prints free', () => watch.output().stdout.startsWith('free\n'))
+  const args = ['lock', 'status', '--watch', '--interval', '50ms', '--resource', 'db']
+  const watch = world.startStint(args, { cwd: world.workspace })
+  await until('it prints free', () => watch.output().stdout.startsWith('db is free\n'))
   await world.lock(['acquire', '--session', 'a', '--resource', 'db'])
-  await until('it prints the holder', () => /\na fresh fence=\d+\n/.test(watch.output().stdout))
+  await until('it prints the holder', () => /\ndb\n {2}a {2}all of it {2}fresh, /.test(watch.output().stdout))
   watch.child.kill('SIGTERM')
   expect((await watch.finished).code).toBe(143)
 })
 
 test('run --lock holds the lease on the server while the program runs, which can check it, and releases it at the end', async () => {
   await using world = await postgresWorld(server)
-  const check = `"$0" "$1" lock check --json --resource deploy:prod --fence "$STINT_FENCE"; env > seen`
+  const check = `"$0" "$1" lock status --json --resource deploy:prod --fence "$STINT_FENCE"; env > seen`
   const flags = ['--lock', '--resource', 'deploy:prod', '--session', 'a']
   const run = await world.stint(['run', ...flags, '--', 'sh', '-c', check, process.execPath, stintBin], {
     cwd: world.workspace,
   })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(run.stdout)).toMatchObject({ ok: true, data: { held: true } })
+  expect(JSON.parse(run.stdout)).toMatchObject({ ok: true, data: { claims: [{}] } })
   expect(readFileSync(join(world.workspace, 'seen'), 'utf8')).not.toContain('STINT_WORKSPACE=')
   expect(dataOf(await world.lock(['status', '--resource', 'deploy:prod']))).toMatchObject({ claims: [] })
 })
@@ -212,8 +208,8 @@ test('--store takes precedence over STINT_STORE, also in the program of run --lo
     claims: [{ session_id: 'b' }],
   })
   await world.lock(['release', '--session', 'b', '--store', url])
-  writeFileSync(join(world.workspace, 'ask.sh'), `"$0" "$1" lock check --json --fence "$STINT_FENCE"`)
+  writeFileSync(join(world.workspace, 'ask.sh'), `"$0" "$1" lock status --json --fence "$STINT_FENCE"`)
   const flags = ['run', '--lock', '--store', url, '--session', 'c', '--', 'sh', '-c', '. ./ask.sh']
   const run = await world.stint([...flags, process.execPath, stintBin], { cwd: world.workspace })
-  expect(JSON.parse(run.stdout)).toMatchObject({ data: { held: true } })
+  expect(JSON.parse(run.stdout)).toMatchObject({ data: { claims: [{ session_id: 'c' }] } })
 })

@@ -7,7 +7,7 @@ import { agentTitle } from '../../hook/hosts.ts'
 import type { SessionState } from '../../session/index.ts'
 import { renderCheck } from '../health/check.ts'
 import { originText } from '../../lease/index.ts'
-import { renderPaths } from '../lock/describe.ts'
+import { isHeld, renderPaths } from '../lock/describe.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
 import { formatAge, formatDataSize, shortPath } from '../text/format.ts'
@@ -97,11 +97,6 @@ function claimsText({ workspaces }: StatusData): string {
   return left === 0 ? text : `${text}; ${left} free again, as the session is gone`
 }
 
-type Workspace = StatusData['workspaces'][number]
-
-const isHeld = ({ standing }: Workspace['claims'][number]): boolean =>
-  standing === 'busy' || standing === 'fresh'
-
 /** A claim, or a session that waits for one. */
 interface ClaimRow {
   workspace: string
@@ -158,7 +153,7 @@ function claimLines({ workspaces }: StatusData, room: number, shown: number): st
     },
   )
   rows.sort((a, b) => a.rank - b.rank)
-  return shortened(rows, claimColumns, room, shown, 'stint lock list')
+  return shortened(rows, claimColumns, room, shown, 'stint lock status --all')
 }
 
 /** The first rows of a list, and the command that shows the others. */

@@ -6,7 +6,6 @@ import { LockWorld } from '../../../test/support/lock-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { World } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { fitRows } from './watch.ts'
 
 test('a terminal shows one screen that ends with what to do', async () => {
   await using world = new World()
@@ -89,11 +88,4 @@ test('in CI, or on a terminal that cannot be redrawn, --watch prints one block a
   await terminal.shows(/^Home[^]*^Home[^]*1 orphan/m)
   terminal.press('C-c')
   await terminal.shows(/\[130\] ready>$/)
-})
-
-test('the to-do list stays visible on a screen that is too small', () => {
-  const body = ['a', 'b', 'c', 'd']
-  expect(fitRows(body, ['todo'], 9)).toEqual(['a', 'b', 'c', 'd', 'todo'])
-  expect(fitRows(body, ['todo'], 4)).toEqual(['a', 'b', '…', 'todo'])
-  expect(fitRows(body, ['to', 'do'], 2)).toEqual(['…', 'to'])
 })

@@ -14,7 +14,7 @@ import {
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { filesystemStore } from '../../session/files/driver.ts'
 import type { StatusData } from './gather.ts'
-import { stableFields } from './watch.ts'
+import { stableFields } from './status.ts'
 
 /** A user with a home, a workspace, and no agents. */
 class User extends HookUser {

@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { intervalOption, readInterval } from '../interval.ts'
+import { readWatch, watchOptions } from '../interval.ts'
+import { stableWorkspace } from '../lock/describe.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
 import { renderStatus } from './render.ts'
 
@@ -8,10 +8,7 @@ export const statusCommand = defineBareCommand({
   name: 'status',
   summary:
     'Shows who holds which workspace, runs, sessions, disk space and hooks, and what to do about problems.',
-  options: {
-    watch: { type: 'boolean', help: 'keep it up to date; in a pipe, print a block for each change' },
-    ...intervalOption,
-  },
+  options: watchOptions,
   examples: [
     ['stint status', 'one screen'],
     ['stint status --watch', 'kept up to date, until Ctrl-C'],
@@ -20,13 +17,11 @@ export const statusCommand = defineBareCommand({
   ],
   stream: ({ options }) => options.watch,
   async run(context, { options }): Promise<StatusData | undefined> {
-    const intervalMs = readInterval(options.interval)
-    if (!options.watch) {
-      if (options.interval !== undefined) throw new StintError('ARG_ERROR', '--interval goes with --watch')
-      return gatherStatus()
-    }
-    const { watchStatus } = await import('./watch.ts')
-    await watchStatus(context, intervalMs)
+    const intervalMs = readWatch(options)
+    if (intervalMs === undefined) return gatherStatus()
+    const { watchScreen } = await import('../terminal/watch-screen.ts')
+    const watched = { called: 'stint status', look: gatherStatus, render: renderStatus, stableFields }
+    await watchScreen(context, intervalMs, watched)
     return undefined
   },
   render(data, screen) {
@@ -35,3 +30,22 @@ export const statusCommand = defineBareCommand({
     return [...body, ...todo].join('\n')
   },
 })
+
+/** The fields of a status that change only if something happens, as ages and sizes do not. */
+export function stableFields(data: StatusData): unknown {
+  const { home, root, workspaces, runs, sessions, orphans, hooks, without_hooks, findings } = data
+  return {
+    home,
+    root,
+    workspaces: workspaces.map(stableWorkspace),
+    runs: runs.map(({ path, liveness }) => [path, liveness]).sort(),
+    sessions: [
+      sessions.states,
+      sessions.open.map(({ session_id, state, holder }) => [session_id, state, holder?.pid]),
+    ],
+    orphans: orphans.count,
+    hooks,
+    without_hooks,
+    findings: findings.map(({ name, level }) => [name, level]),
+  }
+}

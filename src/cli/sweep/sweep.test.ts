@@ -220,7 +220,7 @@ test('locks that no session holds or has used for a week are swept, and their fe
   const again = await lock('old', 'acquire')
   expect(Number(again.epoch)).toBeGreaterThan(Math.max(...epochs))
   expect(Number(again.fence)).toBeGreaterThan(Number(used.fence))
-  expect(await lock('held', 'check', '--fence', String(held.fence))).toMatchObject({ held: true })
+  expect(await lock('held', 'status', '--fence', String(held.fence))).toMatchObject({ claims: [{}] })
 })
 
 const removedPaths = async (world: FullWorld, ...flags: string[]): Promise<string[]> =>

@@ -20,8 +20,16 @@ async function askYesOrNo(question: string): Promise<boolean> {
     process.kill(process.pid, 'SIGINT')
   })
   const answer = await new Promise<string>((resolve) => {
-    prompt.on('close', () => resolve(''))
-    prompt.question(`${visibleLines(question)} [y/N] `, resolve)
+    // Ctrl-D leaves the cursor behind the question.
+    const decline = (): void => {
+      process.stderr.write('\n')
+      resolve('')
+    }
+    prompt.once('close', decline)
+    prompt.question(`${visibleLines(question)} [y/N] `, (text) => {
+      prompt.off('close', decline)
+      resolve(text)
+    })
   })
   prompt.close()
   return /^y(es)?$/i.test(answer.trim())

@@ -4,36 +4,49 @@ import { visibleAnswer, visibleJson } from '../../base/text/escape.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
-import { type Screen, screenOf } from '../../command/stdio.ts'
-import { print } from '../terminal/print.ts'
-import { wantsProgress } from '../terminal/progress.ts'
-import { gatherStatus, type StatusData } from './gather.ts'
-import { renderStatus } from './render.ts'
+import type { Screen } from '../../command/stdio.ts'
+import { print } from './print.ts'
+import { wantsProgress } from './progress.ts'
+
+/** An answer that a command shows again and again. */
+interface Watched<Data> {
+  /** The command as its user calls it: `stint status`. */
+  called: string
+  look(): Promise<Data>
+  /** The lines of an answer. On a small screen those of `todo` stay visible. */
+  render(data: Data, screen: Screen): { body: string[]; todo?: string[] }
+  /** The part of an answer that changes only if something happens, as ages do not. */
+  stableFields(data: Data): unknown
+}
 
 /**
- * Shows the status again and again until it is stopped or its reader is gone: on a terminal it redraws one
+ * Shows an answer again and again until it is stopped or its reader is gone: on a terminal it redraws one
  * screen, elsewhere it prints a block for each change.
  */
-export async function watchStatus(
-  context: Pick<BareContext, 'signal' | 'json'>,
+export async function watchScreen<Data>(
+  context: Pick<BareContext, 'signal' | 'json' | 'screen'>,
   intervalMs: number,
+  watched: Watched<Data>,
 ): Promise<void> {
   const onTerminal = await isTerminal(1)
   const redraws = !context.json && wantsProgress(onTerminal, process.env)
-  const display = redraws ? redrawScreen(intervalMs) : printChanges(context.json, screenOf(1))
+  const display = redraws ? redrawScreen(context, intervalMs, watched) : printChanges(context, watched)
   while (!context.signal.aborted) {
-    if (!display.show(await gatherStatus())) return
+    if (!display.show(await watched.look())) return
     await display.pause(intervalMs)
   }
 }
 
-interface StatusDisplay {
+interface Display<Data> {
   /** Returns false if the reader is gone. */
-  show(data: StatusData): boolean
+  show(data: Data): boolean
   pause(ms: number): Promise<void>
 }
 
-function printChanges(json: boolean, screen: Screen): StatusDisplay {
+function printChanges<Data>(
+  { json, screen }: Pick<BareContext, 'json' | 'screen'>,
+  { render, stableFields }: Watched<Data>,
+): Display<Data> {
   let last = ''
   return {
     show(data) {
@@ -41,7 +54,7 @@ function printChanges(json: boolean, screen: Screen): StatusDisplay {
       if (fields === last) return true
       const isFirst = last === ''
       last = fields
-      const { body, todo } = renderStatus(data, screen)
+      const { body, todo = [] } = render(data, screen)
       const text = json ? visibleJson(data) : [...(isFirst ? [] : ['']), ...body, ...todo].join('\n')
       return print(`${text}\n`)
     },
@@ -49,51 +62,31 @@ function printChanges(json: boolean, screen: Screen): StatusDisplay {
   }
 }
 
-/** The fields of a status that change only if something happens, as ages and sizes do not. */
-export function stableFields(data: StatusData): unknown {
-  const { home, root, workspaces, runs, sessions, orphans, hooks, without_hooks, findings } = data
-  return {
-    home,
-    root,
-    workspaces: workspaces.map(({ claims, waiters, ...target }) => ({
-      ...target,
-      claims: claims.map(({ age_ms: _age, expires_in_ms: _rest, ...claim }) => claim),
-      waiters: waiters.map(({ waited_ms: _waited, ...waiter }) => waiter),
-    })),
-    runs: runs.map(({ path, liveness }) => [path, liveness]).sort(),
-    sessions: [
-      sessions.states,
-      sessions.open.map(({ session_id, state, holder }) => [session_id, state, holder?.pid]),
-    ],
-    orphans: orphans.count,
-    hooks,
-    without_hooks,
-    findings: findings.map(({ name, level }) => [name, level]),
-  }
-}
-
-function redrawScreen(intervalMs: number): StatusDisplay {
+function redrawScreen<Data>(
+  context: Pick<BareContext, 'screen'>,
+  intervalMs: number,
+  { called, render }: Watched<Data>,
+): Display<Data> {
   const screen = new AlternateScreen()
-  let last: StatusData | undefined
+  let last: { data: Data; at: Date } | undefined
   let wake = (): void => {}
-  const draw = (data: StatusData): boolean => {
-    const terminal = screenOf(1)
-    const { paint } = terminal
+  const draw = ({ data, at }: { data: Data; at: Date }): boolean => {
+    const terminal = context.screen
     // The title takes a row.
-    const { body, todo } = renderStatus(data, { ...terminal, rows: terminal.rows - 1 })
-    const time = new Date(data.at).toTimeString().slice(0, 8)
-    const title = paint.dim(`stint status at ${time}, every ${formatDuration(intervalMs)}; Ctrl-C ends it`)
-    return screen.draw(fitRows([title, ...body], todo, process.stdout.rows || 24))
+    const { body, todo = [] } = render(data, { ...terminal, rows: terminal.rows - 1 })
+    const time = at.toTimeString().slice(0, 8)
+    const title = `${called} at ${time}, every ${formatDuration(intervalMs)}; Ctrl-C ends it`
+    return screen.draw(fitRows([terminal.paint.dim(title), ...body], todo, process.stdout.rows || 24))
   }
   process.stdout.on('resize', () => last !== undefined && draw(last))
-  // Ctrl-Z gives the screen back to the shell; after `fg` the status is drawn again at once.
+  // Ctrl-Z gives the screen back to the shell; after `fg` the answer is drawn again at once.
   process.on('SIGTSTP', () => {
     screen.close()
     process.kill(process.pid, 'SIGSTOP')
   })
   process.on('SIGCONT', () => wake())
   return {
-    show: (data) => draw((last = data)),
+    show: (data) => draw((last = { data, at: new Date() })),
     pause: (ms) => Promise.race([after(ms), new Promise<void>((resolve) => (wake = resolve))]),
   }
 }

@@ -1,13 +1,61 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { userName } from '../../base/process/origin.ts'
+import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Claim, WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { openClaims, targetOptions } from './lock-options.ts'
+import { acquireCommand, holderOption, openClaims, readSession, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
+
+export const lockReleaseCommand = defineBareCommand({
+  name: 'release',
+  summary: "Gives up a session's claim. Never touches the claim of another session.",
+  options: {
+    ...targetOptions,
+    session: {
+      ...holderOption.session,
+      help: 'the session (STINT_SESSION_ID, or that of your only `stint lock acquire` here)',
+    },
+    path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
+  },
+  examples: [
+    ['stint lock release', 'gives up what you have acquired here'],
+    ['stint lock release --session mine', 'says released: false if there was nothing to release'],
+  ],
+  async run({ warn }, { options }) {
+    const given = readSession(options.session)
+    const claims = await openClaims(options, warn)
+    const sessionId = given ?? (await findAcquired(claims))
+    const paths = options.path.length === 0 ? undefined : claims.pathsOf(options.path, options.workspace)
+    const { released } = await claims.release({ sessionId, paths })
+    await claims.activity.written()
+    return { released }
+  },
+  render: ({ released }) => (released ? 'released' : 'there was nothing to release'),
+})
+
+/** The session of the only claim that this user has made here with `stint lock acquire`. */
+async function findAcquired(claims: WorkspaceClaims): Promise<string> {
+  const { user, hostname } = readOrigin(process.pid)
+  const all = (await claims.read()).record.claims
+  const acquired = all.filter(
+    ({ origin }) =>
+      origin?.command === acquireCommand && origin.user === user && origin.hostname === hostname,
+  )
+  const [only, other] = acquired
+  if (only !== undefined && other === undefined) return only.session_id
+  const hint = `${holdersText(all)} Give --session ID.`
+  if (only === undefined)
+    throw new StintError('NOT_FOUND', `\`stint lock acquire\` has made no claim of yours on ${claims.name}`, {
+      hint,
+    })
+  throw new StintError('ARG_ERROR', `${acquired.length} claims on ${claims.name} are yours: which one?`, {
+    hint,
+    facts: { candidates: acquired.map(({ session_id }) => session_id) },
+  })
+}
 
 export const lockBreakCommand = defineBareCommand({
   name: 'break',
@@ -27,7 +75,7 @@ export const lockBreakCommand = defineBareCommand({
     const claims = await openClaims(options, warn)
     const { record, observation } = await claims.read()
     const { claim: seen, isExact } = findClaim(options.session, record.claims, claims.name)
-    const shown = renderClaim(describeClaim(seen, observation), screen.columns).join('\n')
+    const shown = renderClaim(describeClaim(seen, observation), screen).join('\n')
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
     return await breakClaim(claims, seen, options.reason)
@@ -52,11 +100,10 @@ export async function breakClaim(
   )
   await claims.activity.written()
   if (newer !== undefined)
-    throw new StintError(
-      'LOCK_HELD',
-      `${session_id} has a new claim since: fence ${newer.fence}, not ${fence}; nothing was broken`,
-      { hint: 'Look at the new claim with `stint lock status` before you break it.' },
-    )
+    throw new StintError('LOCK_HELD', `${session_id} has a new claim since; nothing was broken`, {
+      hint: 'Look at the new claim with `stint lock status` before you break it.',
+      facts: { fence: newer.fence },
+    })
   return { broken, session_id, fence: broken ? fence : null }
 }
 
@@ -66,16 +113,15 @@ function findClaim(
   claims: readonly Claim[],
   target: string,
 ): { claim: Claim; isExact: boolean } {
+  const hint = holdersText(claims)
+  if (name === undefined)
+    throw new StintError('ARG_ERROR', 'no session given', { hint: `Give --session ID. ${hint}` })
   const nameable = claims.map((claim) => ({
     claim,
     id: claim.session_id,
     agent: claim.origin?.agent,
     isHere: true,
   }))
-  const holders = listNames(nameable.map(({ id, agent }) => (agent === undefined ? id : `${id} (${agent})`)))
-  const hint = claims.length === 0 ? 'No session holds it.' : `It is held by ${holders}.`
-  if (name === undefined)
-    throw new StintError('ARG_ERROR', 'no session given', { hint: `Give --session ID. ${hint}` })
   const { items, isExact } = matchName(name, nameable)
   const [only, other] = items
   if (only === undefined)
@@ -86,4 +132,12 @@ function findClaim(
       facts: { candidates: items.map(({ id }) => id) },
     })
   return { claim: only.claim, isExact }
+}
+
+function holdersText(claims: readonly Claim[]): string {
+  if (claims.length === 0) return 'No session holds it.'
+  const holders = claims.map(({ session_id, origin }) =>
+    origin?.agent === undefined ? session_id : `${session_id} (${origin.agent})`,
+  )
+  return `It is held by ${listNames(holders)}.`
 }
