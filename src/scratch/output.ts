@@ -6,11 +6,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory } from './root.ts'
 import type { ScratchRun } from './scratch-run.ts'
 
-/**
- * Files for the caller: `out/<requestId>-<expiry>/`, with the earliest expiry in seconds since the epoch.
- * Older versions have the two in the other order: they do not know the owners of this one, so they must not
- * take its outputs for their own, and remove those of a run that is alive.
- */
+/** Files for the caller: `out/<requestId>-<expiry>/`, with the earliest expiry in seconds since the epoch. */
 export interface OutputDirectory {
   path: string
   keepSeconds: number
@@ -46,9 +42,8 @@ export function startExpiry(directories: readonly OutputDirectory[], now: number
 
 /** The earliest expiry in a name of `out/`, in milliseconds since the epoch; undefined for other names. */
 export function outputExpiry(name: string): number | undefined {
-  const [, requestId, seconds, olderSeconds, olderId = ''] =
-    /^(?:(\w+)-(\d{1,12})|(\d{1,12})-(\w+))$/.exec(name) ?? []
-  return isRequestId(requestId ?? olderId) ? Number(seconds ?? olderSeconds) * 1000 : undefined
+  const [, requestId = '', seconds] = /^(\w+)-(\d{1,12})$/.exec(name) ?? []
+  return isRequestId(requestId) ? Number(seconds) * 1000 : undefined
 }
 
 /** The shell command that removes the files before they expire. */

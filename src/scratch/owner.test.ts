@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { judge, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { newRequestId } from '../base/text/id.ts'
-import { formatOwner, type Owner, parseOwnerFile, parseOwnerLink } from './owner.ts'
+import { formatOwner, type Owner, parseOwnerLink } from './owner.ts'
 
 const nobody: Omit<Owner, 'created_at'> = {
   identity: ownIdentity(),
@@ -58,14 +58,4 @@ test('anything that is not an owner record is none', () => {
     whole.slice(0, 9),
   ])
     expect(parseOwnerLink(target)).toBeUndefined()
-  for (const text of [
-    '',
-    'null',
-    '[]',
-    '{}',
-    '{"schema_version":2}',
-    '{"schema_version":1,"request_id":"r"}',
-    '\0',
-  ])
-    expect(parseOwnerFile(text)).toBeUndefined()
 })

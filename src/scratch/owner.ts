@@ -1,10 +1,7 @@
 import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { type Machine, thisMachine } from '../base/process/platform.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { parseObject } from '../base/text/fields.ts'
-import { readSmallFile } from '../base/fs/regular-file.ts'
 import { ifPossible } from '../base/errors/if-possible.ts'
 
 /** Whether a scratch stays when its run ends. */
@@ -17,8 +14,6 @@ export const keptScratches = 10
 
 export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
   policy === 'always' || (policy === 'on-failure' && failed)
-
-const isKeep = (value: unknown): value is Keep => keepPolicies.includes(value as Keep)
 
 /** The owner of a scratch. */
 export interface Owner {
@@ -60,29 +55,22 @@ export const removeOwner = (scratch: string): void => ifPossible(() => unlinkSyn
 
 /**
  * Reads the owner record of a scratch; undefined if it is missing or damaged, as by a power cut. With
- * `throwOnError`, a record that exists but cannot be read throws, and so does a link of a newer version.
+ * `throwOnError`, a record that exists but cannot be read throws.
  */
 export function readOwner(scratch: string, onError?: 'throwOnError'): Owner | undefined {
-  const read = (): Owner | undefined => readOwnerLink(scratch) ?? readOwnerFile(scratch, onError)
+  const read = (): Owner | undefined => {
+    const link = ownerLink(scratch)
+    const stat = lstatSync(link, { throwIfNoEntry: false })
+    const owner = stat && parseOwnerLink(readlinkSync(link))
+    return owner && { ...owner, created_at: Math.round(stat.mtimeMs) }
+  }
   return onError === 'throwOnError' ? read() : ifPossible(read)
-}
-
-/** Every format after this one, which begins with a pid, must begin with `v` and its number. */
-const newerFormat = /^v\d/
-
-function readOwnerLink(scratch: string): Owner | undefined {
-  const link = ownerLink(scratch)
-  const stat = lstatSync(link, { throwIfNoEntry: false })
-  if (stat === undefined) return undefined
-  const target = readlinkSync(link)
-  if (newerFormat.test(target)) throw new Error(`${link} was written by a newer version of stint`)
-  const owner = parseOwnerLink(target)
-  return owner && { ...owner, created_at: Math.round(stat.mtimeMs) }
 }
 
 /**
  * Formats the target of an owner link, seven fields or ten. Seven take at most 59 bytes, which ext4 keeps in
- * the inode itself: a longer target takes a block, and the disk is told when that is freed.
+ * the inode itself. A longer target takes a block: then making and removing a scratch takes 1.6 times as long
+ * (`npm run bench -- --only scratch`).
  */
 export function formatOwner(owner: Omit<Owner, 'created_at'>): string {
   const { keep, session_id, parent_request_id, command } = owner
@@ -135,42 +123,4 @@ export function parseOwnerLink(target: string): Omit<Owner, 'created_at'> | unde
   if (identity === undefined || policy === undefined || ![0, 3].includes(texts?.length ?? 1)) return undefined
   const [session_id = null, parent_request_id = null, command = null] = texts ?? []
   return { identity, keep: policy, session_id, parent_request_id, command }
-}
-
-/** `.stint/owner.json` in the scratch, where older versions keep the owner. */
-const readOwnerFile = (scratch: string, onError?: 'throwOnError'): Owner | undefined => {
-  const text = readSmallFile(join(scratch, metaDirectory, 'owner.json'), onError)
-  return text === undefined ? undefined : parseOwnerFile(text)
-}
-
-export function parseOwnerFile(text: string): Owner | undefined {
-  const value = parseObject(text)
-  if (value?.schema_version !== 1) return undefined
-  const identity = parseIdentity(value.identity)
-  if (identity === undefined || typeof value.request_id !== 'string') return undefined
-  const textOrNull = (field: unknown): string | null => (typeof field === 'string' ? field : null)
-  return {
-    identity,
-    session_id: textOrNull(value.session_id),
-    parent_request_id: textOrNull(value.parent_request_id),
-    command: textOrNull(value.command),
-    keep: isKeep(value.keep) ? value.keep : 'never',
-    created_at: typeof value.created_at === 'number' ? value.created_at : 0,
-  }
-}
-
-/** The process that made `.new-…`, as older versions name a scratch until its owner record is inside. */
-export function parseStagingName(name: string, here: Identity): Identity | undefined {
-  const [, requestId = '', pid, started, pidns = '', boot = ''] =
-    /^\.new-(\w+)-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name) ?? []
-  if (!isRequestId(requestId)) return undefined
-  return {
-    pid: Number(pid),
-    started: started ? Number(started) : null,
-    pidns,
-    timens: here.timens,
-    // The host is not in the name: another boot is then unknown, and age decides.
-    host: '',
-    boot: boot !== '' && here.boot.startsWith(boot) ? here.boot : boot,
-  }
 }

@@ -11,7 +11,7 @@ export interface ScratchRoot {
   /** Passed to children as `STINT_TMP_ROOT`, so that a run started in a run uses this root, too. */
   readonly tmp: string
   readonly path: string
-  /** The scratches, each with its owner beside it. Older versions have theirs in `path` itself. */
+  /** The scratches, each with its owner beside it. */
   readonly runs: string
   /** Entries are renamed into it before they are deleted, so no process sees a half-deleted scratch. */
   readonly trash: string
@@ -34,10 +34,6 @@ export const rootOf = (tmp: string): ScratchRoot => {
     tracked: within('tracked'),
   }
 }
-
-/** Where the scratch of a run is, or was made by an older version. */
-export const scratchPaths = ({ runs, path }: ScratchRoot, requestId: string): string[] =>
-  [runs, path].map((directory) => join(directory, requestId))
 
 /** Opens the scratch root, or makes it. Throws `TEMP_DIR_UNSAFE` if it is no directory of this user. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {

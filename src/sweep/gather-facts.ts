@@ -2,13 +2,13 @@ import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
-import { liveness, ownIdentity } from '../base/process/liveness.ts'
+import { liveness } from '../base/process/liveness.ts'
 import { geteuid } from '../base/process/platform.ts'
 import { isRequestId, isSessionId, requestIdIn } from '../base/text/id.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
-import { ownedRun, type Owner, parseStagingName, readOwner } from '../scratch/owner.ts'
-import { scratchPaths, type ScratchRoot } from '../scratch/root.ts'
+import { ownedRun, type Owner, readOwner } from '../scratch/owner.ts'
+import type { ScratchRoot } from '../scratch/root.ts'
 import { readTrackedRecord } from '../scratch/tracked-record.ts'
 import type { SweptDirectory } from './swept-directories.ts'
 import type { EntryFacts } from './verdict.ts'
@@ -35,7 +35,8 @@ export function gatherFacts(directory: SweptDirectory, name: string): EntryFacts
   if (kind === 'tracked' && root !== undefined) return withTracker(facts, name, root)
   if (kind === 'out' && root !== undefined) return withExpiry(facts, name, root, stat.mtimeMs)
   if (kind === 'runs' && facts.type === 'symlink') return withLink(facts, name, directory.path)
-  return facts.type === 'directory' && facts.sameUser ? withOwner(facts, name, path) : facts
+  const isScratch = kind === 'runs' && facts.type === 'directory' && facts.sameUser && isRequestId(name)
+  return isScratch ? { ...facts, kind: 'scratch', ...scratchOwner(path) } : facts
 }
 
 const typeOf = (stat: Stats): EntryFacts['type'] =>
@@ -56,7 +57,7 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
   // An unfinished rewrite of a record names no owner.
   if (isStaged(name)) return { ...facts, kind: 'tracked' }
   if (!isRequestId(name)) return facts
-  if ([...scratchPaths(root, name), join(root.trash, name)].some(exists)) return undefined
+  if ([root.runs, root.trash].some((directory) => exists(join(directory, name)))) return undefined
   const tracked = { ...facts, kind: 'tracked' as const }
   try {
     const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []
@@ -72,8 +73,7 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
 function withExpiry(facts: EntryFacts, name: string, root: ScratchRoot, modifiedAt: number): EntryFacts {
   const earliest = outputExpiry(name)
   if (earliest === undefined) return facts
-  const owners = scratchPaths(root, requestIdIn(name) ?? '').map(scratchOwner)
-  const owner = owners.find((each) => each.owner !== undefined || each.unreadable)
+  const owner = scratchOwner(join(root.runs, requestIdIn(name) ?? ''))
   return { ...facts, kind: 'output', expiresAt: Math.max(earliest, modifiedAt), ...owner }
 }
 
@@ -85,14 +85,6 @@ function withLink(facts: EntryFacts, name: string, runs: string): EntryFacts | u
   if (exists(scratch)) return undefined
   const { owner, unreadable } = scratchOwner(scratch)
   return { ...facts, kind: 'owner', unreadable, owner: owner && { ...owner, keep: 'never' } }
-}
-
-function withOwner(facts: EntryFacts, name: string, path: string): EntryFacts {
-  if (isRequestId(name)) return { ...facts, kind: 'scratch', ...scratchOwner(path) }
-  const maker = parseStagingName(name, ownIdentity())
-  if (maker === undefined) return facts
-  const owner = { liveness: liveness(maker), keep: 'never' as const, createdAt: facts.changedAt }
-  return { ...facts, kind: 'staging', owner }
 }
 
 function scratchOwner(path: string): Partial<EntryFacts> {

@@ -1,11 +1,10 @@
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
 import type { SpaceCounter } from '../base/fs/disk-space.ts'
 import { measureSteps } from '../base/fs/measure-tree.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { listTracked, removeDeadTracked } from '../scratch/remove-dead-tracked.ts'
-import { scratchPaths } from '../scratch/root.ts'
 import { deleteTrackedRecord } from '../scratch/tracked-record.ts'
 import { removeViaTrashSteps } from '../scratch/trash.ts'
 import type { JudgedEntry } from './judge-entry.ts'
@@ -54,7 +53,7 @@ function* removeTrackedBy(
 ): Generator<void> {
   if (root === undefined || !isRequestId(name)) return
   // A trash entry may have the name of a run that still exists; that run's tracked paths stay.
-  if (kind === 'trash' && scratchPaths(root, name).some(exists)) return
+  if (kind === 'trash' && exists(join(root.runs, name))) return
   const reason = 'tracked'
   if (dryRun) {
     for (const { path, sweepable } of listTracked(root, name)) {

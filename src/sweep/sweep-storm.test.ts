@@ -72,7 +72,7 @@ test.each(['trash', 'out'])(
   async (name) => {
     await using world = new World()
     const outside = join(world.tmp, 'outside')
-    for (const inside of [newRequestId(), `1-${newRequestId()}`])
+    for (const inside of [newRequestId(), `${newRequestId()}-1`])
       mkdirSync(join(outside, inside), { recursive: true })
     mkdirSync(world.root, { mode: 0o700 })
     symlinkSync(outside, join(world.root, name))

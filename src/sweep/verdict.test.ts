@@ -8,7 +8,6 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
     kind: fc.constantFrom(
       'scratch' as const,
       'owner' as const,
-      'staging' as const,
       'output' as const,
       'trash' as const,
       'tracked' as const,
@@ -30,7 +29,7 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
   { requiredKeys: ['kind', 'type', 'sameUser', 'changedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
-const isRun = ({ kind }: EntryFacts) => ['scratch', 'owner', 'staging', 'tracked'].includes(kind)
+const isRun = ({ kind }: EntryFacts) => ['scratch', 'owner', 'tracked'].includes(kind)
 
 test('an entry that is foreign, unknown or a link other than an owner record is never removed', () => {
   fc.assert(

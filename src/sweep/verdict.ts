@@ -3,7 +3,7 @@ import type { Keep } from '../scratch/owner.ts'
 
 /** The facts about one entry. `gatherFacts` collects them, `decideFate` decides on them. */
 export interface EntryFacts {
-  kind: 'scratch' | 'owner' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
+  kind: 'scratch' | 'owner' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
   /** The file type, from lstat. */
   type: 'directory' | 'symlink' | 'file'
   /** Whether the entry belongs to the sweeping user. */

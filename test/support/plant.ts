@@ -13,30 +13,17 @@ export function plant(
   { root }: Pick<World, 'root'>,
   identity: Identity | undefined,
   { created_at, ...extra }: Partial<Owner> = {},
-  requestId?: string,
+  requestId: string = newRequestId(),
 ): string {
-  const path = plantWork(root, join(root, 'run'), requestId)
+  const runs = join(root, 'run')
+  const path = join(runs, requestId)
+  mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
+  for (const directory of [root, runs]) chmodSync(directory, 0o700)
+  writeFileSync(join(path, 'work'), '12345')
   writeFileSync(join(path, '.stint/children.pids'), '\n')
   if (identity === undefined) return path
   const nobody = { session_id: null, parent_request_id: null, command: null, keep: 'never' } as const
   writeOwner(path, { ...nobody, identity, ...extra })
   if (created_at !== undefined) lutimesSync(`${path}.owner`, created_at / 1000, created_at / 1000)
-  return path
-}
-
-/** Makes a scratch as a run of an older version would have left it: in the root, with its owner inside. */
-export function plantOlder({ root }: Pick<World, 'root'>, identity: object | undefined, extra = {}): string {
-  const path = plantWork(root, root)
-  const owner = { schema_version: 1, request_id: path.slice(-30), created_at: 0, keep: 'never', identity }
-  if (identity !== undefined)
-    writeFileSync(join(path, '.stint/owner.json'), JSON.stringify({ ...owner, ...extra }))
-  return path
-}
-
-function plantWork(root: string, runs: string, requestId = newRequestId()): string {
-  const path = join(runs, requestId)
-  mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
-  for (const directory of [root, runs]) chmodSync(directory, 0o700)
-  writeFileSync(join(path, 'work'), '12345')
   return path
 }

@@ -34,7 +34,7 @@ class FullWorld extends World {
     this.env.STINT_HOME = this.home
     this.entries = {
       scratch: plant(this, dead()),
-      outputs: this.place(join(this.root, 'out'), `1-${newRequestId()}`),
+      outputs: this.place(join(this.root, 'out'), `${newRequestId()}-1`),
       trash: this.place(join(this.root, 'trash'), newRequestId()),
       sessions: this.placeSession(`${newSessionId()}-1`),
     }

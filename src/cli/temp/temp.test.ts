@@ -14,7 +14,7 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { du } from '../../../test/support/du.ts'
-import { deadPid, plant, plantOlder } from '../../../test/support/plant.ts'
+import { deadPid, plant } from '../../../test/support/plant.ts'
 import { dataOf, dead, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { isRoot, isRunning, type Running, until, World } from '../../../test/support/world.ts'
@@ -38,7 +38,7 @@ async function startRun(world: World, ...flags: string[]): Promise<Running> {
 }
 
 const output = (world: World, expiresAt: number): string => {
-  const path = join(world.root, 'out', `${Math.round(expiresAt / 1000)}-${newRequestId()}`)
+  const path = join(world.root, 'out', `${newRequestId()}-${Math.round(expiresAt / 1000)}`)
   mkdirSync(path, { recursive: true, mode: 0o700 })
   writeFileSync(join(path, 'report'), '123')
   utimesSync(path, expiresAt / 1000, expiresAt / 1000)
@@ -91,7 +91,7 @@ test('list shows the owner, kind, size, age and liveness of each entry, and what
     created_at: Date.now() - 3_600_000,
   })
   const ownerless = plant(world, undefined)
-  const forged = plantOlder(world, { pid: -1 }, { session_id: '../..', command: 7 })
+  const forged = plant(world, { ...dead, pid: -1 }, { session_id: 'theirs', command: 'sh' })
   const kept = output(world, Date.now() + 600_000)
   const expired = output(world, Date.now() - 60_000)
   const trashed = join(world.root, 'trash', newRequestId())

@@ -27,7 +27,7 @@ test('the inventory marks exactly the entries that a sweep removes, with the sam
     plant(world, dead, { keep: 'always', created_at: at === 5 ? now + dayMs : at })
   for (const place of ['trash', 'out', 'tracked']) mkdirSync(join(world.root, place), { mode: 0o700 })
   writeFileSync(join(world.root, 'trash', newRequestId()), '')
-  mkdirSync(join(world.root, 'out', `1-${newRequestId()}`))
+  mkdirSync(join(world.root, 'out', `${newRequestId()}-1`))
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
 
   const seen = runToEnd(listEntries(root, now))

@@ -7,7 +7,7 @@ import { isRequestId, isSessionId, requestIdIn } from '../../base/text/id.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { listTracked } from '../../scratch/remove-dead-tracked.ts'
 import { type Owner, readOwner } from '../../scratch/owner.ts'
-import { scratchPaths, type ScratchRoot } from '../../scratch/root.ts'
+import type { ScratchRoot } from '../../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from '../judge-entry.ts'
 import { directoriesIn, listSwept, type SweptDirectory, type SweptListing } from '../swept-directories.ts'
 import type { TempEntry, TrackedLine } from './entry.ts'
@@ -55,9 +55,8 @@ function listWithoutFollowing(
 function describe(root: ScratchRoot, { path, facts, verdict }: JudgedEntry, now: number): TempEntry {
   const { kind } = facts
   const requestId = kind === 'other' ? null : (requestIdIn(basename(path)) ?? null)
-  const scratches = kind === 'output' && requestId !== null ? scratchPaths(root, requestId) : [path]
-  const isOwned = ['scratch', 'trash', 'output'].includes(kind)
-  const [owner] = isOwned ? scratches.flatMap((scratch) => readOwner(scratch) ?? []) : []
+  const scratch = kind === 'output' && requestId !== null ? join(root.runs, requestId) : path
+  const owner = kind === 'scratch' || kind === 'output' ? readOwner(scratch) : undefined
   return {
     path,
     kind,

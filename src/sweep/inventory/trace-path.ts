@@ -5,7 +5,7 @@ import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { type ContextLine, contextsContaining, readContexts } from '../../scratch/context-log.ts'
 import { readOwner } from '../../scratch/owner.ts'
-import { findRoot, scratchPaths, type ScratchRoot } from '../../scratch/root.ts'
+import { findRoot, type ScratchRoot } from '../../scratch/root.ts'
 import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
 import { listEntries, ownerFields, readTrackedLines } from './list-entries.ts'
 import { measureEntry } from './measure-entries.ts'
@@ -92,7 +92,7 @@ function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, ta
   if (kind !== 'output' || request_id === null) return []
   const own = contextsContaining(inside, readContexts(path))
   if (own.length > 0) return own
-  return contextsContaining(inside, scratchPaths(root, request_id).flatMap(readContexts))
+  return contextsContaining(inside, readContexts(join(root.runs, request_id)))
 }
 
 /** A longer chain is forged. */
@@ -104,8 +104,7 @@ function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentR
   let next = parent_request_id
   while (next !== null && !seen.has(next) && parents.length < maxParents) {
     seen.add(next)
-    const places = [...scratchPaths(root, next), join(root.trash, next)]
-    const [owner] = places.flatMap((place) => readOwner(place) ?? [])
+    const owner = readOwner(join(root.runs, next))
     const { parent_request_id, ...parent } = ownerFields(owner, next)
     parents.push(parent)
     next = parent_request_id
