@@ -193,11 +193,10 @@ export const isSameProcess = (a: Identity, b: Identity): boolean =>
  * that change, so that the register can keep the rest in a file; one without claims is a single line. Any
  * other is JSON. `id`, a writer and how many records it has written, makes every text unique.
  */
-export function formatClaimsRecord(given: ClaimsRecord, id: { writer: string; count: number }): string {
+export function formatClaimsRecord(record: ClaimsRecord, id: { writer: string; count: number }): string {
   const count = id.count.toString(36)
-  if (given.claims.length === 0 && given.breaks.length === 0)
-    return `free ${given.generation} ${given.boot} ${id.writer} ${count}`
-  const record = { ...given, claims: given.claims.map(formatPass) }
+  if (record.claims.length === 0 && record.breaks.length === 0)
+    return `free ${record.generation} ${record.boot} ${id.writer} ${count}`
   const [claim, second] = record.claims
   if (claim === undefined || second !== undefined || record.breaks.length > 0)
     return JSON.stringify({ ...record, ...id })
@@ -208,40 +207,10 @@ export function formatClaimsRecord(given: ClaimsRecord, id: { writer: string; co
   return `${line} ${count}\n${JSON.stringify({ ...record, claims: [constant], writer: id.writer })}`
 }
 
-/** A hook renews the pass of its session after an hour; a claim with a pass must outlast that. */
-const passTtlMs = 65 * 60_000
-
-/** The id of a call that stands for all calls that may have begun with a mark. */
-const markedCallsId = '(marks)'
-
-/**
- * A claim as it is stored. Versions of stint that know no marks would take a claim whose calls are only in
- * marks for idle: so the record shows them one call more, and a time to live that is longer than any pass.
- */
-function formatPass(claim: Claim): Claim & { pass?: ClaimPass & { ttl_ms: number } } {
-  const { pass, ttl_ms, acquired_at } = claim
-  if (pass === undefined) return claim as Omit<Claim, 'pass'>
-  const marked: HolderCall = { id: markedCallsId, since: acquired_at, ticks: Math.floor(pass.uptime * 100) }
-  return {
-    ...claim,
-    ttl_ms: Math.max(ttl_ms, passTtlMs),
-    pass: { ...pass, ttl_ms },
-    holders: claim.holders.map((holder) => ({ ...holder, calls: [...holder.calls, marked] })),
-  }
-}
-
-/** The reverse of `formatPass`. */
-function parsePass(claim: Claim, value: unknown): Claim {
-  if (!isRecord(value) || ![value.uptime, value.mono, value.folded].every(isNumber)) return claim
+function parsePass(value: unknown): ClaimPass | undefined {
+  if (!isRecord(value) || ![value.uptime, value.mono, value.folded].every(isNumber)) return undefined
   const { uptime, mono, folded } = value as unknown as ClaimPass
-  const withoutMarked = (calls: readonly HolderCall[]): HolderCall[] =>
-    calls.filter(({ id }) => id !== markedCallsId)
-  return {
-    ...claim,
-    ttl_ms: Math.min(claim.ttl_ms, numberOr(value.ttl_ms, defaultTtlMs)),
-    pass: { uptime, mono, folded },
-    holders: claim.holders.map((holder) => ({ ...holder, calls: withoutMarked(holder.calls) })),
-  }
+  return { uptime, mono, folded }
 }
 
 /**
@@ -326,7 +295,9 @@ function parseClaim(value: unknown): Claim | undefined {
   if (isNumber(value.dead_since)) claim.dead_since = value.dead_since
   const late = parseLateCall(value.late_call)
   if (late !== undefined) claim.late_call = late
-  return parsePass(claim, value.pass)
+  const pass = parsePass(value.pass)
+  if (pass !== undefined) claim.pass = pass
+  return claim
 }
 
 function parsePolicy(value: unknown): CallPolicy | undefined {

@@ -5,7 +5,7 @@ import { World } from '../../test/support/world.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease } from './lease.ts'
 import { runSync } from '../base/process/run-generator.ts'
-import { memoryRegister, type Register } from './register.ts'
+import type { Register } from './register.ts'
 import { sweepKey } from './sweep-locks.ts'
 
 let world: World
@@ -95,14 +95,3 @@ test.each([-8.64e15, -0.5, 0, 0.25, 1234.75, 8.64e15, Number.POSITIVE_INFINITY, 
     expect(epochs.filter((name) => /^[1-9]\d{0,14}$/.test(name)).length).toBeGreaterThan(1)
   },
 )
-
-test('a key of an older version goes on counting where it was', async () => {
-  const now = { wall: 1_700_000_000_000, mono: 0, clock: 'c', era: 'boot' }
-  const shared = { nameWorkspace: (path: string) => ({ key: path, name: path }) }
-  const register: Register = { ...(memoryRegister(() => now) as Register), shared }
-  const nothing = { epoch: 0, text: undefined }
-  runSync(register, register.swap('resource:deploy', nothing, 'free 0 boot writer 1'))
-  const lease = await acquireLease({ sessionId: 'a', resource: 'deploy', register })
-  expect([lease.epoch, lease.fence]).toEqual([2, 2])
-  await lease.release()
-})

@@ -6,7 +6,7 @@ import { dataOf, LockWorld } from '../../test/support/lock-world.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { uptimeSeconds } from '../base/process/platform.ts'
-import { type Claim, type ClaimHolder, parseClaimsRecord } from './claim-record.ts'
+import type { Claim, ClaimHolder } from './claim-record.ts'
 import { claimStatus } from './claim-status.ts'
 import { homeRegister } from './file-register.ts'
 import { applyMarks, readMarks } from './marks.ts'
@@ -212,19 +212,4 @@ test('a claim that was narrowed has no pass any more', async () => {
   world.claims.releaseSync({ sessionId: 'a', paths: ['a.txt'] })
   expect(world.claim).toMatchObject({ paths: ['b.txt'] })
   expect(world.claim?.pass).toBeUndefined()
-})
-
-test('a version of stint that judges calls by processes and knows no marks takes no claim before its pass ends', async () => {
-  await using world = new MarkWorld()
-  world.hold()
-  // Such a version ignores properties that it does not know, and may find no process of a call.
-  const known = world.stored.replace(/"pass":\{[^}]*\},?/, '').replace(/"calls":\[.*?\]/, '"calls":[]')
-  const [claim] = parseClaimsRecord(known, world.workspace)?.claims ?? []
-  const { now, liveness } = world.claims.readSync().observation
-  const statusAfter = (ms: number) =>
-    claim && claimStatus(claim, { now: { ...now, mono: now.mono + ms }, liveness })
-  expect(claim).toMatchObject({ holders: [{ calls: [] }] })
-  expect(claim?.pass).toBeUndefined()
-  expect(statusAfter(64 * minute)).toBe('fresh')
-  expect(statusAfter(66 * minute)).toBe('expired')
 })

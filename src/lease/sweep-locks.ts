@@ -57,7 +57,6 @@ export function* sweepKey(
     if (record.claims.some((claim) => isInForce(claim, observation))) return false
     if (entry.epoch >= until || record.generation > generationAt(until)) return false
   }
-  // A key without a record may be one that an earlier version of stint has just made.
   const writtenAt = (yield* register.writtenAt(key)) ?? now.wall
   if (now.wall - writtenAt < Math.max(unusedAfterMs, olderThanMs)) return false
   if (register.remove === undefined) return false

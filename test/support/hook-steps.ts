@@ -35,7 +35,7 @@ export class StoppedHooks extends ScriptWorld {
     for (const name of readdirSync(this.locks)) {
       const path = join(this.locks, name)
       const text = readlinkSync(path)
-      this.link(text.replace(/("pass":\{[^}]*"ttl_ms":)\d+/, '$11'), path)
+      this.link(text.replace(/"ttl_ms":\d+/, '"ttl_ms":1'), path)
     }
     cpSync(this.home, this.#expired, { recursive: true, verbatimSymlinks: true })
   }

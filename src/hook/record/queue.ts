@@ -15,8 +15,8 @@ export interface QueuedCall extends CallRecords {
   session: string
   tool: string
   workspace: string | undefined
-  /** Were secrets replaced in it? Calls of earlier versions do not say. */
-  masked?: boolean
+  /** Were secrets replaced in it? */
+  masked: boolean
 }
 
 const queueOf = (home: string): string => join(home, 'hook-queue')

@@ -17,7 +17,7 @@ import { ulid } from '../../base/text/id.ts'
 import { filesystemStore } from '../../session/files/driver.ts'
 import { readEvent } from '../event.ts'
 import { drainQueue, marked } from './recorder.ts'
-import type { CallRecords } from './entries.ts'
+import type { QueuedCall } from './queue.ts'
 import { recordCall } from './record.ts'
 import type { SettingsAgentName } from '../host.ts'
 const choices = { record: true } as const
@@ -247,7 +247,7 @@ test.each(['in the session', 'in the spool of its holder'])(
     callsOf(world, 'first', 1)
     const [name = ''] = queued(world).sort()
     const path = join(world.home, 'hook-queue', name)
-    const waiting = JSON.parse(readFileSync(path, 'utf8')) as CallRecords
+    const waiting = JSON.parse(readFileSync(path, 'utf8')) as QueuedCall
     {
       const held = await store.create({ id: 'first' })
       const release = async () => await held.close()

@@ -99,7 +99,7 @@ async function write(
 
 /** Adds the mark by which `findMark` finds the records, and says in which of them secrets were replaced. */
 export const marked = (
-  { event, audit, masked = false }: CallRecords & { masked?: boolean },
+  { event, audit, masked }: CallRecords & { masked: boolean },
   mark: string,
 ): CallRecords => ({
   event: { ...event, data: { ...(event.data as object), mark }, masked: masked && hasPlaceholder(event) },
