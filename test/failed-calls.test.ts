@@ -24,7 +24,7 @@ test.each<[title: string, extent: SearchExtent]>([
   ['temp check', { calls: /\.owner$/ }],
   ['doctor', { calls: /^close .*trial.file$/ }],
   ['hook status', { calls: /git-shim/ }],
-  ['hook uninstall', { calls: /stint-backup|home.hooks/ }],
+  ['hook uninstall', { calls: /settings\.json/ }],
   ['temp why', { calls: /temp.stint-/, every: 2 }],
 ])('%s: each failed file call ends in a documented error or a true answer', async (title, extent) => {
   const command = faultedCommands.find((each) => each.title === title) as FaultedCommand

@@ -103,7 +103,6 @@ const commands: string[][] = [
   ['sweep', '--dry-run'],
   ['hook', 'status'],
   ['hook', 'status', hostile],
-  ['hook', 'doctor', '--runs', '1'],
   ['hook', 'install', 'claude', '--dry-run'],
   ['hook', 'install', 'claude'],
   ['completion', hostile],

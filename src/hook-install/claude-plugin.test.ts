@@ -8,7 +8,7 @@ import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/stint.ts'
 import { hosts } from '../hook/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
-import { hookEntries } from './settings/entry.ts'
+import { hookEntries } from './settings/hooks-part.ts'
 import type { SettingsAgentName } from '../hook/host.ts'
 
 const built = join(projectRoot, 'dist/claude-plugin')

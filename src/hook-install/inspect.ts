@@ -3,19 +3,17 @@ import type { HookChoices } from '../hook/options.ts'
 import { explained } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
-import type { TargetName } from '../hook/host.ts'
+import type { SettingsAgentName, TargetName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
-import { commandInShim, isOurShim, shimText } from './git/shim-text.ts'
+import { commandInShim, isOurShim, shimText } from './git/shim.ts'
 import { isExecutable } from './own-program.ts'
 import { hostSettings } from './host-settings.ts'
 import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
 import { findHandlers, missingTools } from './settings/edit-hooks.ts'
-import { partsOf, readRecord } from './settings/install-record.ts'
-import { readSettingsFile } from './settings/settings-file.ts'
-import { decode } from './settings/settings-text.ts'
+import { decode, readSettingsFile } from './settings/settings-file.ts'
 import type { HookTarget } from './target.ts'
 
 /** The hooks of stint in one target. */
@@ -24,10 +22,9 @@ export interface Installation {
   place: InstallPlace
   path: string
   /**
-   * `lost`: the record says that hooks were installed, but none is there. `incomplete`: some are missing, or
-   * tools in their matchers. `edited`: they differ from what stint writes.
+   * `incomplete`: some are missing, or tools in their matchers. `edited`: they differ from what stint writes.
    */
-  state: 'installed' | 'absent' | 'lost' | 'incomplete' | 'edited' | 'unreadable'
+  state: 'installed' | 'absent' | 'incomplete' | 'edited' | 'unreadable'
   /** A description of what is wrong. */
   problem?: string
   /** The command line, or the path of the script or plugin, for each event. */
@@ -62,16 +59,7 @@ type Part = Pick<Installation, 'state'> & Partial<Installation>
 
 function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings' }>): Part {
   const file = readSettingsFile(path)
-  const mentioned = file.bytes?.includes('stint-hook') ?? false
-  const record = readRecord(file.real)
-  const none: Part = partsOf(record).includes('hooks')
-    ? {
-        state: 'lost',
-        problem: 'the hooks that were installed here are gone: another program has rewritten the file',
-        choices: choicesOf({ flags: record?.options ?? [] }),
-      }
-    : { state: 'absent' }
-  if (!mentioned) return none
+  if (!file.bytes?.includes('stint-hook')) return { state: 'absent' }
   const { events } = hosts[agent]
   const pre = events.find(({ kind }) => kind === 'pre')?.name
   // The handler that can refuse a call comes first: the doctor tries that one.
@@ -160,3 +148,18 @@ function inspectShim(path: string): Part {
 
 /** True for the script before git on PATH, which is for all repositories of the user. */
 export const isShim = ({ commands }: Pick<Installation, 'commands'>): boolean => commands[0]?.event === 'shim'
+
+/** Why the agent ignores this file, which it does silently; undefined if the agent can read it. */
+export function unreadableBy(agent: SettingsAgentName, bytes: Buffer | undefined): string | undefined {
+  const { strict } = hostSettings[agent]
+  if (bytes === undefined || strict === undefined) return undefined
+  const { text, bom } = decode(bytes)
+  const { title } = hosts[agent]
+  if (strict === 'noMark' && bom) return `${title} cannot read a file with a byte order mark`
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch {
+    return `${title} cannot read a file with comments or trailing commas, and ignores all of its settings`
+  }
+}

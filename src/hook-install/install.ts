@@ -1,17 +1,14 @@
 import type { HostName } from '../hook/host.ts'
 import { agentTitle, hosts } from '../hook/hosts.ts'
-import type { HookChoices } from '../hook/options.ts'
-import { agentHome } from './agents.ts'
-import type { Change, HookWriting } from './change.ts'
+import { defaultChoices, type HookChoices } from '../hook/options.ts'
+import { type Change, type HookWriting, installPart, type SettingsPart, uninstallPart } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { installShim, uninstallShim } from './git/shim.ts'
 import { ownProgram, withScript } from './own-program.ts'
-import { inspect } from './inspect.ts'
+import { inspect, unreadableBy } from './inspect.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
-import { installPart, type SettingsPart, uninstallPart } from './settings/change-settings.ts'
 import { choiceFlags } from './settings/command-text.ts'
 import { hooksPart } from './settings/hooks-part.ts'
-import { unreadableBy } from './settings/settings-text.ts'
 import type { HookTarget } from './target.ts'
 
 export interface InstallOptions extends HookChoices {
@@ -44,16 +41,16 @@ export async function installHooks(
   if (target.kind === 'plugin') return [await installPlugin(target, options)]
   const { agent } = target
   const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), program, place })
-  const change = await installPart(target, { part, dryRun })
+  const change = await installPart({ agent, place, path }, { part, dryRun })
   const problem = unreadableBy(target.agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
 }
 
-/** The given choices, and for each that is not given the one that is installed; none without an effect. */
+/** The given choices, and for each that is not given the installed one; none that is the default anyway. */
 function withInstalled(target: HookTarget, given: HookChoices): HookChoices {
   const all = { ...inspect(target).choices, ...pick(given, (choice) => given[choice] !== undefined) }
-  return pick(all, (choice) => isUsed(target.agent, choice) && !(choice === 'waitMs' && all.waitMs === 0))
+  return pick(all, (choice) => isUsed(target.agent, choice) && all[choice] !== defaultChoices[choice])
 }
 
 const pick = (choices: HookChoices, isPicked: (choice: keyof HookChoices) => boolean): HookChoices =>
@@ -70,13 +67,10 @@ function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
 }
 
 /** Removes the hooks of one target, and nothing else. */
-export async function uninstallHooks(
-  target: HookTarget,
-  { dryRun, workspace }: { dryRun: boolean; workspace: string },
-): Promise<Change[]> {
+export async function uninstallHooks(target: HookTarget, dryRun: boolean): Promise<Change[]> {
   if (target.kind === 'git') return uninstallGuard(target, dryRun)
   if (target.kind === 'shim') return [await uninstallShim(target, dryRun)]
-  const keep = target.place === 'user' ? agentHome(target.agent) : workspace
-  if (target.kind === 'plugin') return [await uninstallPlugin(target, { dryRun, keep })]
-  return [await uninstallPart(target, { part: hooksPart(target.agent), dryRun, keep })]
+  if (target.kind === 'plugin') return [await uninstallPlugin(target, dryRun)]
+  const { agent, place, path } = target
+  return [await uninstallPart({ agent, place, path }, { part: hooksPart(agent), dryRun })]
 }

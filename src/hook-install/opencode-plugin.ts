@@ -2,8 +2,14 @@ import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import { parseObject } from '../base/text/fields.ts'
 import type { HookChoices } from '../hook/options.ts'
-import type { Change, HookWriting } from './change.ts'
-import { type OwnFile, removeOwnFile, writeOwnFile } from './own-file.ts'
+import {
+  type Change,
+  type HookWriting,
+  installPart,
+  type SettingsPart,
+  uninstallPart,
+  wholeFile,
+} from './change.ts'
 import type { PluginTarget } from './target.ts'
 
 const mark = '// Written by `stint hook install opencode`; `stint hook uninstall opencode` removes it.\n'
@@ -32,20 +38,16 @@ function pluginText(program: readonly string[], choices: HookChoices): string {
   return `${mark}${lines.join('\n')}\n`
 }
 
-const pluginFile = ({ place, path }: PluginTarget): OwnFile => ({
-  agent: 'opencode',
-  place,
-  path,
-  isOurs: isOurPlugin,
-  mode: place === 'user' ? 0o600 : 0o644,
-})
+const pluginPart = (path: string, text: () => string): SettingsPart => wholeFile(path, mark, text)
 
 export const installPlugin = (
-  target: PluginTarget,
+  { agent, place, path }: PluginTarget,
   { program, dryRun, choices }: HookWriting,
-): Promise<Change> => writeOwnFile(pluginFile(target), { text: () => pluginText(program, choices()), dryRun })
+): Promise<Change> =>
+  installPart(
+    { agent, place, path },
+    { part: () => pluginPart(path, () => pluginText(program, choices())), dryRun },
+  )
 
-export const uninstallPlugin = (
-  target: PluginTarget,
-  options: { dryRun: boolean; keep: string },
-): Promise<Change> => removeOwnFile(pluginFile(target), options)
+export const uninstallPlugin = ({ agent, place, path }: PluginTarget, dryRun: boolean): Promise<Change> =>
+  uninstallPart({ agent, place, path }, { part: pluginPart(path, () => ''), dryRun })

@@ -33,6 +33,20 @@ export interface HookChoices {
   prompts?: boolean
 }
 
+/** What applies to a choice that the command line does not make. */
+export const defaultChoices: Readonly<Required<HookChoices>> = {
+  scope: 'workspace',
+  hold: 'turn',
+  subagents: 'together',
+  waitMs: 0,
+  backgroundMs: defaultCallPolicy.background_ms,
+  promptHoldMs: defaultCallPolicy.prompt_hold_ms,
+  failClosed: false,
+  record: false,
+  handover: true,
+  prompts: true,
+}
+
 /** The command line of `stint-hook`. */
 export interface HookOptions extends Required<HookChoices> {
   agent: HostName
@@ -52,21 +66,7 @@ export const usage =
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
   const [agent, ...rest] = args
   if (!isHostName(agent)) return undefined
-  const options: HookOptions = {
-    agent,
-    event: undefined,
-    words: [],
-    scope: 'workspace',
-    hold: 'turn',
-    subagents: 'together',
-    waitMs: 0,
-    backgroundMs: defaultCallPolicy.background_ms,
-    promptHoldMs: defaultCallPolicy.prompt_hold_ms,
-    failClosed: false,
-    record: false,
-    handover: true,
-    prompts: true,
-  }
+  const options: HookOptions = { agent, event: undefined, words: [], ...defaultChoices }
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? ''
     if (word === '--') return { ...options, words: [...options.words, ...rest.slice(at + 1)] }

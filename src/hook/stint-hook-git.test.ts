@@ -6,7 +6,7 @@ import { hookBin } from '../../test/support/hook-host.ts'
 import { callEvent, hookScript, ScriptWorld, shells } from '../../test/support/hook-script.ts'
 import { type Running, until } from '../../test/support/world.ts'
 import { guardText } from '../hook-install/git/guard-text.ts'
-import { shimText } from '../hook-install/git/shim-text.ts'
+import { shimText } from '../hook-install/git/shim.ts'
 import { hosts } from './hosts.ts'
 
 /** An agent: runs the lines that it reads as commands of its session, and prints how each has ended. */

@@ -29,7 +29,6 @@ export interface ChangeRow {
   place: string
   path: string
   outcome: string
-  backup?: string
   diff?: string
 }
 

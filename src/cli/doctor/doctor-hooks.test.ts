@@ -121,9 +121,9 @@ test('settings that were rewritten in part or as a whole after the installation 
   await world.change('install', 'claude')
   expect(world.read(path)).toBe(whole)
   writeFileSync(path, '{}\n')
-  const lost = await doctor(world)
-  expect([lost.code, lost.problems.join('\n')]).toEqual([4, expect.stringContaining('rewritten')])
-  writeFileSync(path, '{')
+  const gone = await doctor(world)
+  expect([gone.code, gone.notes[0]]).toEqual([0, expect.stringContaining('nothing keeps Claude Code from')])
+  writeFileSync(path, '{"stint-hook')
   expect((await doctor(world)).code).toBe(4)
 })
 

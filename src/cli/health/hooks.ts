@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { hasEntries, lstatIfExists } from '../../base/fs/exists.ts'
-import { stintHome } from '../../base/fs/home.ts'
+import { lstatIfExists } from '../../base/fs/exists.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
@@ -45,10 +44,7 @@ const hasGitGuard = (workspace: string): boolean =>
 
 /** Most users have no hooks, and then the code that understands settings need not be loaded. */
 const mayHaveHooks = (workspace: string): boolean =>
-  hasInstallRecords() || agentTargets(workspace).some(({ path }) => mentionsStint(path))
-
-/** True in a home that is invalid: the check of the home reports that. */
-const hasInstallRecords = (): boolean => ifPossible(() => hasEntries(join(stintHome(), 'hooks'))) ?? true
+  agentTargets(workspace).some(({ path }) => mentionsStint(path))
 
 /** True for a file that cannot be read: the closer look says why. */
 const mentionsStint = (path: string): boolean =>

@@ -88,7 +88,7 @@ test('the shim is an executable of the user alone, is installed once, and is rem
     next: [expect.stringContaining(`export PATH=${dirname(world.shim)}:"$PATH"`), expect.any(String)],
   })
   expect(await world.change('uninstall', 'git')).toEqual([])
-  expect(await world.change('uninstall', 'git', '--shim')).toMatchObject([{ outcome: 'restored' }])
+  expect(await world.change('uninstall', 'git', '--shim')).toMatchObject([{ outcome: 'removed' }])
   expect(kept()).toEqual([])
   mkdirSync(dirname(world.shim))
   writeFileSync(world.shim, 'mine')

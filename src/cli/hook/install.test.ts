@@ -35,7 +35,6 @@ test.each(hookAgents)(
   async (agent) => {
     await using world = new HookUser()
     mkdirSync(join(world.user, `.${agent}`))
-    const before = contentOf(world.user)
     expect(await world.change('install', agent)).toMatchObject([
       { agent, place: 'user', outcome: 'installed' },
     ])
@@ -43,9 +42,9 @@ test.each(hookAgents)(
     expect(Object.keys(hooks)).toEqual(hosts[agent].events.map(({ name }) => name))
     for (const [list] of Object.values(hooks)) expect(JSON.stringify(list)).toContain(`${hookBin} ${agent}`)
     expect(statSync(world.file(agent)).mode & 0o777).toBe(0o600)
-    expect(await world.change('uninstall', agent)).toMatchObject([{ agent, outcome: 'restored' }])
-    expect(contentOf(world.user)).toEqual(before)
-    expect(readdirSync(join(world.env.STINT_HOME ?? '', 'hooks'))).toEqual([])
+    expect(await world.change('uninstall', agent)).toMatchObject([{ agent, outcome: 'removed' }])
+    expect(existsSync(world.file(agent))).toBe(false)
+    expect(readdirSync(dirname(world.file(agent)))).toEqual([])
   },
 )
 
@@ -60,7 +59,7 @@ test('--subagents apart also registers the end of subagents; `together` removes 
   expect(world.read(world.file('claude'))).toContain('claude --subagents apart --no-prompts')
   await world.change('install', 'claude', '--subagents', 'together')
   expect(names()).toEqual(usual)
-  expect(await world.change('uninstall', 'claude')).toMatchObject([{ outcome: 'restored' }])
+  expect(await world.change('uninstall', 'claude')).toMatchObject([{ outcome: 'removed' }])
 })
 
 test('installing again keeps the options of the installation, and changes only those that are named', async () => {
@@ -79,10 +78,6 @@ test('installing again keeps the options of the installation, and changes only t
     { failClosed: true },
   ])
   for (const { outcome } of await world.change('install', ...agents)) expect(outcome).toBe('unchanged')
-  expect(await choices()).toEqual(first)
-  // Another program has removed the hooks.
-  writeFileSync(world.file('claude'), '{}')
-  await world.change('install', 'claude')
   expect(await choices()).toEqual(first)
   await world.change('install', 'claude', 'opencode', '--wait', '0', '--scope', 'paths')
   const second = { failClosed: true, hold: 'session', scope: 'paths' }
@@ -130,40 +125,62 @@ test('--wait: the command before a tool call waits, and only it gets a longer ti
   expect((await world.hook(['install', 'claude', '--wait', '11m'])).code).toBe(2)
 })
 
-test.each<[what: string, content: string | Buffer]>([
+/** Where hooks alone were in a container, it goes with them, and so does a file in which nothing else is. */
+test.each<[what: string, content: string | Buffer, left?: string]>([
   ['comments', mine],
   ['trailing commas', '{\n  "a": [1,],\n}\n'],
   ['CRLF', '{\r\n    "a": 1\r\n}\r\n'],
   ['a byte order mark', '\uFEFF{\n  "a": 1\n}\n'],
-  ['nothing in it', ''],
-  ['only blanks', ' \n\n'],
-  ['an empty object', '{}'],
-  ['an odd empty object', '{ \n\n }\n\n'],
   ['one line', '{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
   ['no line break at its end', '{\n\t"a": 1\n}'],
-  ['empty lists', '{\n  "hooks": { "PreToolUse": [ ], "Stop": [] }\n}\n'],
+  ['only a comment', '{\n  // mine\n}\n'],
+  ['empty lists', '{\n  "hooks": { "Other": [ ], "Stop": [] }\n}\n', '{\n  "hooks": { "Other": [ ] }\n}\n'],
   ['text in many scripts', '{\n  "язык": "日本語 🙂"\n}\n'],
 ])(
-  'a file with %s: installing twice changes nothing more, and uninstall restores it to the byte',
-  async (_, content) => {
+  'a file with %s: installing twice changes nothing more, and uninstall leaves all that is not of stint',
+  async (_, content, left) => {
     await using world = new HookUser()
     const path = world.file('claude')
     plant(path, content)
     chmodSync(path, 0o640)
-    const before = contentOf(world.user)
-    const [first] = await world.change('install', 'claude')
-    expect(first).toMatchObject({ outcome: 'installed', backup: `${path}.stint-backup` })
-    expect(readFileSync(`${path}.stint-backup`)).toEqual(Buffer.from(content))
+    expect(await world.change('install', 'claude')).toMatchObject([{ outcome: 'installed' }])
     const once = readFileSync(path)
     if (once.includes('\r\n')) expect(once.toString().replaceAll('\r\n', '')).not.toContain('\n')
     expect(await world.change('install', 'claude')).toMatchObject([{ outcome: 'unchanged' }])
     expect(readFileSync(path)).toEqual(once)
-    expect(readdirSync(dirname(path)).sort()).toEqual(['settings.json', 'settings.json.stint-backup'])
+    expect(readdirSync(dirname(path))).toEqual(['settings.json'])
     await world.change('uninstall', 'claude')
-    expect(contentOf(world.user)).toEqual(before)
+    expect(world.read(path)).toBe(left ?? content)
     expect(statSync(path).mode & 0o777).toBe(0o640)
   },
 )
+
+test.each([
+  ['nothing in it', ''],
+  ['only blanks', ' \n\n'],
+  ['an empty object', '{}'],
+  ['an odd empty object', '{ \n\n }\n\n'],
+  ['an empty object of hooks', '{"hooks": {}}'],
+])('a file with %s: uninstall removes it, as it has no setting', async (_, content) => {
+  await using world = new HookUser()
+  plant(world.file('claude'), content)
+  await world.change('install', 'claude')
+  await world.change('uninstall', 'claude')
+  expect(readdirSync(dirname(world.file('claude')))).toEqual([])
+})
+
+test('going back to the default of every option gives the first command again', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'codex')
+  const first = world.read(world.file('codex'))
+  const options = ['--scope', 'paths', '--hold', 'session', '--subagents', 'apart', '--wait', '9s']
+  await world.change('install', 'codex', ...options)
+  expect(world.read(world.file('codex'))).not.toBe(first)
+  const defaults = ['--scope', 'workspace', '--hold', 'turn', '--subagents', 'together', '--wait', '0']
+  await world.change('install', 'codex', ...defaults)
+  expect(world.read(world.file('codex'))).toBe(first)
+  expect(await world.onTerminal('hook status codex')).toMatch(/^Codex +installed +\S+\s*$/m)
+})
 
 test('edits after the installation are kept by an update and by uninstall', async () => {
   await using world = new HookUser()
@@ -173,8 +190,6 @@ test('edits after the installation are kept by an update and by uninstall', asyn
   writeFileSync(path, world.read(path).replace('"best"', '"other"').replace('// mine', '// mine, edited'))
   expect(await world.change('install', 'claude', '--scope', 'paths')).toMatchObject([{ outcome: 'updated' }])
   expect(world.read(path)).toContain('claude --scope paths')
-  expect(readdirSync(dirname(path))).toHaveLength(2)
-  expect(world.read(`${path}.stint-backup`)).toBe(mine)
   expect(await world.change('uninstall')).toMatchObject([{ agent: 'claude', outcome: 'removed' }])
   expect(world.read(path)).toBe('{\n  // mine, edited\n  "model": "other"\n}\n')
   expect(readdirSync(dirname(path))).toEqual(['settings.json'])
@@ -221,17 +236,6 @@ test('settings behind a link: the target changes, the link stays', async () => {
   expect(world.read(dotfile)).toContain('stint-hook.cjs claude')
   await world.change('uninstall')
   expect(contentOf(world.user)).toEqual(before)
-})
-
-test('uninstall removes only the directories that the installation created', async () => {
-  await using world = new HookUser()
-  const beside = join(world.user, '.claude-beside')
-  mkdirSync(beside)
-  mkdirSync(join(world.user, '.claude'))
-  symlinkSync('../.claude-beside/settings.json', world.file('claude'))
-  await world.change('install', 'claude')
-  await world.change('uninstall')
-  expect(readdirSync(world.user).sort()).toEqual(['.claude', '.claude-beside'])
 })
 
 test('a dangling link: the installation creates its target', async () => {
@@ -348,7 +352,7 @@ test('ten installations at the same time install the hooks once', async () => {
   expect(outcomes.filter((outcome) => outcome === 'installed')).toHaveLength(1)
   expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(9)
   expect(world.read(path).match(/stint-hook\.cjs/g)).toHaveLength(hosts.claude.events.length)
-  expect(readdirSync(dirname(path)).sort()).toEqual(['settings.json', 'settings.json.stint-backup'])
+  expect(readdirSync(dirname(path))).toEqual(['settings.json'])
   await world.change('uninstall')
   expect(world.read(path)).toBe(mine)
 })
@@ -376,7 +380,6 @@ test('without any agent: the error lists the supported ones', async () => {
 
 test('--project writes the bare name stint-hook, and warns if it is not on PATH', async () => {
   await using world = new HookUser()
-  const before = contentOf(world.project)
   const finished = await world.hook([
     'install',
     'claude',
@@ -397,7 +400,7 @@ test('--project writes the bare name stint-hook, and warns if it is not on PATH'
   const again = await world.hook(['install', 'claude', '--project'])
   expect(again.envelope()).toMatchObject({ warnings: [], data: { hooks: [{ outcome: 'unchanged' }] } })
   await world.change('uninstall')
-  expect(contentOf(world.project)).toEqual(before)
+  for (const file of files) expect(existsSync(join(world.project, file))).toBe(false)
 })
 
 test('a subdirectory uses the settings at the top of the project; a Codex worktree those of its main checkout', async () => {
@@ -509,24 +512,12 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
   expect(world.read(path)).toContain('stint-hook')
 })
 
-test('the output names the change, the backup and the next steps', async () => {
+test('the output names the change and the next steps', async () => {
   await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
   const stdout = (await world.onTerminal('hook install')).replaceAll(/\s+/g, ' ')
-  const codex = shortPath(world.file('codex'), world.env.HOME)
-  expect(stdout).toContain(`Codex: installed in ${codex} (backup: ${codex}.stint-backup)`)
+  expect(stdout).toContain(`Codex: installed in ${shortPath(world.file('codex'), world.env.HOME)}`)
   expect(stdout).toContain('enter /hooks in Codex')
-})
-
-test('rewritten settings get the hooks again, and a new backup', async () => {
-  await using world = new HookUser()
-  const path = world.file('claude')
-  plant(path, mine)
-  await world.change('install', 'claude')
-  writeFileSync(path, '{"model": "new"}\n')
-  expect(await world.change('install', 'claude')).toMatchObject([{ outcome: 'installed' }])
-  await world.change('uninstall')
-  expect(world.read(path)).toBe('{"model": "new"}\n')
 })
 
 test("OpenCode: stint writes its own plugin, and leaves another's alone", async () => {
@@ -537,8 +528,8 @@ test("OpenCode: stint writes its own plugin, and leaves another's alone", async 
   expect(await world.change('install', 'opencode', '--scope', 'paths')).toMatchObject([
     { outcome: 'unchanged' },
   ])
-  expect(await world.change('uninstall')).toMatchObject([{ agent: 'opencode', outcome: 'restored' }])
-  expect(existsSync(dirname(path))).toBe(false)
+  expect(await world.change('uninstall')).toMatchObject([{ agent: 'opencode', outcome: 'removed' }])
+  expect(existsSync(path)).toBe(false)
   plant(path, 'export const mine = 1\n')
   expect((await world.hook(['install', 'opencode'])).envelope().error?.code).toBe('NAME_TAKEN')
   expect(await world.change('uninstall')).toEqual([])

@@ -185,7 +185,7 @@ export const uninstallCommand = defineBareCommand({
       ({ kind }) => agents.length === 0 || (kind === 'shim') === isOnlyShim,
     )
     const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
-      uninstallHooks(target, { dryRun, workspace }),
+      uninstallHooks(target, dryRun),
     )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
   },

@@ -18,7 +18,6 @@ interface ChangeData {
   place: string
   path: string
   outcome: Change['outcome']
-  backup?: string
   /** With --dry-run. */
   diff?: string
 }
@@ -53,12 +52,9 @@ export async function changeEach<Target extends { agent: string; path: string },
   throw new StintError('PARTIAL_FAILURE', message, { data })
 }
 
-function described(
-  { agent, place, path, outcome, backup, before, after }: Change,
-  dryRun: boolean,
-): ChangeData {
+function described({ agent, place, path, outcome, before, after }: Change, dryRun: boolean): ChangeData {
   const diff = dryRun && before !== after ? { diff: diffOf(path, before, after) } : {}
-  return { agent, place, path, outcome, ...(backup && { backup }), ...diff }
+  return { agent, place, path, outcome, ...diff }
 }
 
 const diffOf = (path: string, before: Buffer | undefined, after: Buffer | undefined): string =>
@@ -76,8 +72,7 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
   installed: ['installed in', 'would install in'],
   updated: ['updated in', 'would update in'],
   unchanged: ['already installed in', 'already installed in'],
-  removed: ['removed from (later changes are kept)', 'would remove from (keeping later changes)'],
-  restored: ['removed from', 'would remove from'],
+  removed: ['removed from', 'would remove from'],
   absent: ['nothing of stint in', 'nothing of stint in'],
 }
 
@@ -94,10 +89,9 @@ export function renderChanges(
   columns: number,
   next: readonly string[] = [],
 ): string {
-  const lines = changes.map(({ agent, path, outcome, backup, diff }) => {
+  const lines = changes.map(({ agent, path, outcome, diff }) => {
     const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(shortPath(path))}`
-    const kept = backup !== undefined && !dryRun ? ` (backup: ${visibleText(shortPath(backup))})` : ''
-    const line = wrapLines(`${what}${kept}`, columns)
+    const line = wrapLines(what, columns)
     return diff === undefined ? line : `${line}\n${renderDiff(diff, columns)}`
   })
   const changed = changes.filter(({ diff }) => diff !== undefined).length

@@ -10,7 +10,7 @@ import {
   serversToInspect,
   serversToInstall,
   type ServerTarget,
-} from '../../hook-install/mcp/server-targets.ts'
+} from '../../hook-install/mcp/install-server.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { dryRunOption, placeOptions } from '../hook/options.ts'
 import { changeEach, type ChangesData, renderChanges, warnOnce } from '../hook/report.ts'

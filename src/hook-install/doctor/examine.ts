@@ -50,7 +50,7 @@ export async function examineInstalled(
 
 /** Can a hook be tried: are its files there, its own, and not those of the project's authors? */
 function isTriable(installation: Installation, workspace: string): boolean {
-  if (['unreadable', 'lost', 'edited'].includes(installation.state)) return false
+  if (['unreadable', 'edited'].includes(installation.state)) return false
   const files = filesOf(installation)
   return describeMissing(files) === undefined && findForeign(installation, files, workspace) === undefined
 }
@@ -62,7 +62,6 @@ function examine(installation: Installation, workspace: string, tried?: string |
   const again = `stint hook install ${agent}${option}`
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
-  if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
   const files = filesOf(installation)
   const missing = describeMissing(files)
   const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined

@@ -3,10 +3,9 @@ import { getNodeValue } from 'jsonc-parser'
 import type { HostName } from '../../hook/host.ts'
 import { agentHome, allPlaces, settingsPath } from '../agents.ts'
 import { isSettingsAgent } from '../host-settings.ts'
-import type { Installation } from '../inspect.ts'
+import { type Installation, unreadableBy } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
-import { readSettingsFile } from '../settings/settings-file.ts'
-import { decode, unreadableBy } from '../settings/settings-text.ts'
+import { decode, readSettingsFile } from '../settings/settings-file.ts'
 import { readCodexConfig } from './codex-config.ts'
 
 /** A setting of an agent that keeps installed hooks from running. */

@@ -32,7 +32,7 @@ export const installGuard = (
     return (event) => planInstall(target, event, guardText(event, program, chosen))
   })
 
-/** Removes the guard; the hooks from before the installation are restored to the byte. */
+/** Removes the guard, and moves a hook that was aside back to its name. */
 export const uninstallGuard = (target: GuardTarget, dryRun: boolean): Promise<Change[]> =>
   forEachHook(target, dryRun, () => (event) => planUninstall(target, event))
 
@@ -107,10 +107,10 @@ function planUninstall({ path: directory, place }: GuardTarget, event: HostEvent
     rest === newScript('', runAside(event.name)) &&
     lstatSync(aside, { throwIfNoEntry: false }) !== undefined
   )
-    return { change: { ...change, outcome: 'restored', after: undefined }, move: { from: aside, to: path } }
+    return { change: { ...change, outcome: 'removed', after: undefined }, move: { from: aside, to: path } }
   const onlyOurs = rest === newScript('') || rest === newScript('', runAside(event.name))
   const after = onlyOurs ? undefined : Buffer.from(rest, 'latin1')
-  return { change: { ...change, outcome: 'restored', after } }
+  return { change: { ...change, outcome: 'removed', after } }
 }
 
 function carryOut({ change, move }: Plan): Change {

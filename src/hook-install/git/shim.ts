@@ -1,35 +1,204 @@
+import { rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { runProgram } from '../../base/process/run-program.ts'
 import { shellWord } from '../../base/text/escape.ts'
-import type { Change, HookWriting } from '../change.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import {
+  changingGitCommands,
+  listingOptions,
+  type ReadingArguments,
+  readingGitCommands,
+} from '../../reading/index.ts'
+import {
+  type Change,
+  type HookWriting,
+  installPart,
+  type SettingsPart,
+  uninstallPart,
+  wholeFile,
+} from '../change.ts'
 import type { Problem } from '../inspect.ts'
-import { type OwnFile, removeOwnFile, writeOwnFile } from '../own-file.ts'
+import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
 import type { ShimTarget } from '../target.ts'
-import { isOurShim, shimDirectory, shimText } from './shim-text.ts'
+
+const head = `#!/bin/sh
+# Written by \`stint hook install git --shim\`; \`stint hook uninstall git --shim\` removes it.
+`
+
+export const isOurShim = (text: string): boolean => text.startsWith(head)
+
+/** The name of the shim's directory. A shim never takes a program in such a directory for git. */
+export const shimDirectory = 'git-shim'
+
+/**
+ * The script that stands before git on PATH, in portable shell. Its variables begin with an underscore: git
+ * would get the value of one whose name its user has exported.
+ */
+export function shimText(
+  program: readonly string[],
+  { failClosed }: Pick<HookChoices, 'failClosed'>,
+): string {
+  const words = startWords(program).map(shellWord).join(' ')
+  const check = `${words} git shim ${failClosed ? '--fail-closed ' : ''}-- "$@" </dev/null >&2`
+  return `${head}# Commands that only read go straight to git. stint is asked about all others, before git starts.
+
+${onlyReadsFunction()}
+_git= _rest=$PATH:
+while [ -n "$_rest" ]; do
+  _directory=\${_rest%%:*} _rest=\${_rest#*:}
+  case $_directory in */${shimDirectory} | */${shimDirectory}/) continue ;; esac
+  _found=\${_directory:-.}/git
+  if [ -f "$_found" ] && [ -x "$_found" ] && ! [ "$_found" -ef "$0" ]; then _git=$_found; break; fi
+done
+if [ -z "$_git" ]; then echo "$0: there is no other git on PATH" >&2; exit 127; fi
+if [ "\${STINT_BYPASS-}" != 1 ] && ! only_reads "$@"; then
+  (${check}${failClosed ? '' : onlyRefusals}) || exit 1
+fi
+exec "$_git" "$@"
+`
+}
+
+/** The command with which a shim starts stint-hook; undefined if the shim was edited. */
+export function commandInShim(text: string): HookCommand | undefined {
+  const line = /^ {2}\((.* git) shim /m.exec(text)?.[1]
+  return line === undefined ? undefined : readCommand(line)
+}
+
+/** A pattern of the names that are part of git. */
+const ofGit = [...Object.keys(readingGitCommands()), ...changingGitCommands()].join(' | ')
+
+/** The same decision as `gitOnlyReads`, in shell: from the same table, without a process of its own. */
+export const onlyReadsFunction = (): string => `only_reads() {
+  while :; do
+    case \${1-} in
+    -C) [ $# -gt 1 ] || return 1; shift ;;
+    -p | --paginate | -P | --no-pager | --no-optional-locks) ;;
+    --version | --help | -h) [ $# -eq 1 ]; return ;;
+    *) break ;;
+    esac
+    shift
+  done
+  [ $# -gt 0 ] || return 0
+  case " $* " in *%G*) return 1 ;; esac
+  _name=$1 _flags= _values= _long=
+  shift
+  case $#,\${1-} in
+  1,--help) return 0 ;;
+  1,-h)
+    case $_name in
+    ${ofGit}) return 0 ;;
+    esac
+    ;;
+  esac
+  case $_name in
+${Object.entries(readingGitCommands())
+  .flatMap(([name, command]) =>
+    isInShell(name, command) ? [`  ${shellWord(name)}) ${shellArguments(command)} ;;`] : [],
+  )
+  .join('\n')}
+  *) return 1 ;;
+  esac
+  _count=0 _first= _lists= _takesnext= _odd= _isvalue= _isbehind= _isunclear=
+  for _word do
+    _wasvalue=$_isvalue _isvalue= _isdashed=1
+    case $_word in
+    --) ;;
+    --*)
+      _option=\${_word%%=*} _option=\${_option#--}
+      case $_option in '' | *[!${letters}-]*) return 1 ;; esac
+      case " $_long " in *" $_option "*) ;; *) return 1 ;; esac
+      ;;
+    -?*)
+      _rest=\${_word#-}
+      while [ -n "$_rest" ]; do
+        _letter=\${_rest%"\${_rest#?}"} _rest=\${_rest#?}
+        case $_flags in *"$_letter"*) continue ;; esac
+        case $_values in *"$_letter"*) ;; *) return 1 ;; esac
+        [ -n "$_rest" ] || _isvalue=1
+        break
+      done
+      ;;
+    *) _isdashed= ;;
+    esac
+    [ -z "$_wasvalue" ] || [ -z "$_isdashed" ] || _isunclear=1
+    if [ -z "$_isbehind" ]; then
+      case $_word in
+      --) _isbehind=1 ;;
+      ${listing}) _lists=1 ;;
+      --sort | --format) _takesnext=1 ;;
+      esac
+      [ -z "$_isdashed" ] || continue
+    fi
+    [ -z "$_wasvalue" ] || continue
+    _isbehind=1 _isvalue= _count=$((_count + 1))
+    [ $_count -gt 1 ] || _first=$_word
+    case $_word in '' | *[!${letters}${letters.toUpperCase()}_./-]*) _odd=1 ;; esac
+  done
+  case $_name in
+${Object.entries(operandRules)
+  .map(([name, rule]) => `  ${name}) ${rule} ;;`)
+  .join('\n')}
+  esac
+}
+`
+
+const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
+
+/** A pattern of the options before the operands that make git list. */
+const listing = listingOptions
+  .split(' ')
+  .map((option) => `${option} | ${option}=*`)
+  .join(' | ')
+
+const listsOnly = '[ $_count -eq 0 ] || { [ -n "$_lists" ] && [ -z "$_takesnext" ]; }'
+
+/** The rules of the table about operands, which are functions there, in shell. A test compares the two. */
+const operandRules: Readonly<Record<string, string>> = {
+  branch: listsOnly,
+  tag: listsOnly,
+  config: `[ -n "$_lists" ] || [ "$_first" = get ] || case $_count,$_first in 1,list | 1,*.*) ;; *) false ;; esac`,
+  'ls-remote': '[ -z "$_odd" ]',
+  reflog: `case $_isunclear$_first in '' | show | HEAD) ;; *) false ;; esac`,
+  remote: `case $_odd$_first in '' | get-url | show) ;; *) false ;; esac`,
+  'symbolic-ref': '[ $_count -le 1 ]',
+}
+
+/** A command whose rule is not known here is left to stint. */
+const isInShell = (name: string, { operands }: ReadingArguments): boolean =>
+  operands === undefined || Object.hasOwn(operandRules, name)
+
+function shellArguments({ flags = '', values = '', long = '', first }: ReadingArguments): string {
+  const set = Object.entries({ flags, values, long: (long.match(/\S+/g) ?? []).join(' ') })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `_${name}=${shellWord(value)}`)
+    .join(' ')
+  if (first === undefined) return set
+  const words = first.source.replaceAll(/[^\w|]|\?:/g, '')
+  return `${set === '' ? '' : `${set}; `}case \${1-} in ${words}) ;; *) return 1 ;; esac`
+}
 
 /** The path of the shim of this user: a program named `git`, in a directory of its own for PATH. */
 export const shimPath = (): string => join(stintHome(), shimDirectory, 'git')
 
-const shimFile = ({ agent, place, path }: ShimTarget): OwnFile => ({
-  agent,
-  place,
-  path,
-  isOurs: isOurShim,
-  mode: 0o700,
-})
-
-export async function installShim(
-  target: ShimTarget,
+export function installShim(
+  { agent, place, path }: ShimTarget,
   { program, dryRun, choices }: HookWriting,
 ): Promise<Change> {
-  if (!dryRun) for (const path of [stintHome(), dirname(target.path)]) ensureHomeDirectory(path)
-  return writeOwnFile(shimFile(target), { text: () => shimText(program, choices()), dryRun })
+  if (!dryRun) for (const each of [stintHome(), dirname(path)]) ensureHomeDirectory(each)
+  const part = (): SettingsPart => wholeFile(path, head, () => shimText(program, choices()), 0o700)
+  return installPart({ agent, place, path }, { part, dryRun })
 }
 
-export const uninstallShim = (target: ShimTarget, dryRun: boolean): Promise<Change> =>
-  removeOwnFile(shimFile(target), { dryRun, keep: stintHome() })
+export async function uninstallShim({ agent, place, path }: ShimTarget, dryRun: boolean): Promise<Change> {
+  const part = wholeFile(path, head, () => '')
+  const change = await uninstallPart({ agent, place, path }, { part, dryRun })
+  // The directory is stint's own; one with other files stays.
+  if (change.outcome === 'removed' && !dryRun) ifPossible(() => rmdirSync(dirname(path)))
+  return change
+}
 
 /** The line that puts the shim before git. */
 export const pathLine = (path: string): string => `export PATH=${shellWord(dirname(path))}:"$PATH"`

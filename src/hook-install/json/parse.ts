@@ -1,4 +1,4 @@
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
 
 /** Parses JSON with comments and trailing commas into a tree with offsets; throws `SETTINGS_INVALID`. */
@@ -32,6 +32,9 @@ export const propertyOf = (node: Node | undefined, name: string): Node | undefin
   node?.type === 'object'
     ? node.children?.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1]
     : undefined
+
+/** True if the text has a comment, which is its user's. */
+export const hasComment = (text: string): boolean => stripComments(text) !== text
 
 export type JsonPath = readonly (string | number)[]
 

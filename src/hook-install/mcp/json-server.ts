@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { getNodeValue, type Node } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { addProperty, removeAt, replaceAt } from '../json/edit.ts'
-import { nodeAt, parseJson } from '../json/parse.ts'
-import type { SettingsPart } from '../settings/change-settings.ts'
-import { existedIn } from '../settings/hooks-part.ts'
+import { hasComment, nodeAt, parseJson } from '../json/parse.ts'
+import type { SettingsPart } from '../change.ts'
 import { ownStart, readStart, serverName, type ServerStart } from './server-entry.ts'
 
 const list = ['mcpServers']
@@ -12,17 +11,16 @@ const path = [...list, serverName]
 
 /** The server in a JSON file, below `mcpServers`; a new entry also has the properties in `extra`. */
 export const jsonServer = (start: ServerStart, extra: Readonly<Record<string, unknown>>): SettingsPart => ({
-  name: 'mcp',
   word: serverName,
   emptyText: '{}\n',
   isIn: (text) => readStart(jsonEntry(text)) !== undefined,
   addTo: (text) => withServer(text, start, extra),
-  removeFrom(text, before) {
+  removeFrom(text) {
     const left = removeAt(text, path)
     const isEmpty = nodeAt(parseJson(left), list)?.children?.length === 0
-    return isEmpty && !existedIn(before)(list) ? removeAt(left, list) : left
+    return isEmpty ? removeAt(left, list) : left
   },
-  isBlank: (text) => parseJson(text).children?.length === 0,
+  isBlank: (text) => parseJson(text).children?.length === 0 && !hasComment(text),
 })
 
 /** The entry of the name, whatever it starts; undefined if there is none. */

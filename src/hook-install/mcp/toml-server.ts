@@ -1,21 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
+import { parse, TomlError } from 'smol-toml'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { objectOr } from '../json/parse.ts'
-import type { SettingsPart } from '../settings/change-settings.ts'
+import { type JsonObject, objectOr } from '../json/parse.ts'
+import type { SettingsPart } from '../change.ts'
 import { ownStart, readStart, serverName, type ServerStart } from './server-entry.ts'
-import { parseToml, tablesOf, type WrittenTable } from './toml-tables.ts'
 
 const list = 'mcp_servers'
 const name = `${list}.${serverName}`
 
 /** The server in a TOML file, as the table `[mcp_servers.stint]`; a new one also has the lines in `extra`. */
 export const tomlServer = (start: ServerStart, extra: readonly string[]): SettingsPart => ({
-  name: 'mcp',
   word: serverName,
   emptyText: '',
   isIn: (text) => readStart(tomlEntry(text)) !== undefined,
   addTo: (text) => withServer(text, start, extra),
-  removeFrom: (text, before) => withoutServer(text, before),
+  removeFrom: withoutServer,
   isBlank: (text) => text.trim() === '',
 })
 
@@ -51,7 +50,7 @@ function withValue(text: string, key: string, value: unknown): string {
 }
 
 /** Removes the table and those below it, such as its `env`, each with the blank line before it. */
-function withoutServer(text: string, before: string | undefined): string {
+function withoutServer(text: string): string {
   const isOurs = ({ path }: WrittenTable): boolean => path[0] === list && path[1] === serverName
   let now = text
   for (const { header, pairs } of tablesOf(text).filter(isOurs).toReversed()) {
@@ -60,8 +59,6 @@ function withoutServer(text: string, before: string | undefined): string {
     const head = now.slice(0, header.from).replace(/(?:(^|\n)\r?\n)?[ \t]*$/, '$1')
     now = head + now.slice(to)
   }
-  const isLast = text.startsWith(now)
-  if (isLast && before !== undefined && !before.endsWith('\n')) now = now.replace(/\r?\n$/, '')
   return expected(text, now, undefined)
 }
 
@@ -80,4 +77,74 @@ function expected(text: string, now: string, entry: unknown): string {
   throw new StintError('SETTINGS_INVALID', `\`${list}\` is written in a form that stint does not edit`, {
     hint: `Write it as tables with headers, such as [${list}.NAME], or edit [${name}] by hand.`,
   })
+}
+
+/** Parses TOML; throws `SETTINGS_INVALID` with line and column. */
+export function parseToml(text: string): JsonObject {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded' })
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = ''] = error.message.split('\n')
+    const { line, column } = error
+    throw new StintError('SETTINGS_INVALID', `${reason} in line ${line}, column ${column}`, {
+      detail: `line=${line} column=${column}`,
+      cause: error,
+    })
+  }
+}
+
+/** A table of a TOML file as it is written: its header, and the pairs of keys and values below it. */
+interface WrittenTable {
+  path: string[]
+  header: Offsets
+  pairs: Offsets[]
+}
+
+/** Offsets in the text. */
+interface Offsets {
+  from: number
+  to: number
+}
+
+const token =
+  /(?<string>"""(?:\\[^]|[^\\])*?"{3,5}|'''[^]*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')|(?<open>[[{])|(?<close>[\]}])|(?<comment>#[^\n]*)|(?<line>\n)|(?<blank>[ \t\r]+)|[^]/g
+
+/** The tables of a valid TOML file that have a header of their own, in the order of the file. */
+function tablesOf(text: string): WrittenTable[] {
+  const tables: WrittenTable[] = []
+  for (const span of statementsOf(text)) {
+    if (text[span.from] === '[') tables.push({ path: pathOf(text, span), header: span, pairs: [] })
+    else tables.at(-1)?.pairs.push(span)
+  }
+  return tables
+}
+
+/** Headers and pairs. A pair can have many lines: those of its strings, lists and inline tables. */
+function statementsOf(text: string): Offsets[] {
+  const statements: Offsets[] = []
+  let now: Offsets | undefined
+  let depth = 0
+  for (const { groups = {}, index, 0: all } of text.matchAll(token)) {
+    if (groups.line !== undefined && depth === 0) now = undefined
+    if (groups.line ?? groups.blank ?? groups.comment) continue
+    if (groups.open !== undefined) depth += 1
+    if (groups.close !== undefined) depth -= 1
+    if (now === undefined) statements.push((now = { from: index, to: index }))
+    now.to = index + all.length
+  }
+  return statements
+}
+
+/** The names in a header, `[a."b".c]` or `[[a.b]]`. */
+function pathOf(text: string, { from, to }: Offsets): string[] {
+  const names: string[] = []
+  let at: unknown = parse(text.slice(from, to))
+  for (;;) {
+    if (Array.isArray(at)) at = at[0]
+    const [entry] = Object.entries(objectOr(at))
+    if (entry === undefined) return names
+    names.push(entry[0])
+    at = entry[1]
+  }
 }

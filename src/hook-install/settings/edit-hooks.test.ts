@@ -2,13 +2,12 @@ import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { hookEntries } from './entry.ts'
+import { hookEntries } from './hooks-part.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hostSettings } from '../host-settings.ts'
 
 const agents = Object.keys(hostSettings) as SettingsAgentName[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
-const never = (): boolean => false
 
 const install = (text: string, agent: SettingsAgentName, chosen: object = {}): string =>
   withEntries(
@@ -18,7 +17,7 @@ const install = (text: string, agent: SettingsAgentName, chosen: object = {}): s
     hookEntries(agent, { program, place: 'user', ...chosen }),
   )
 const uninstall = (text: string, agent: SettingsAgentName): string =>
-  withoutEntries(text, agent, hostSettings[agent].shape, never)
+  withoutEntries(text, agent, hostSettings[agent].shape)
 
 const theirs = { matcher: 'Bash', hooks: [{ type: 'command', command: 'their-own-hook' }] }
 const settings = `{
@@ -173,12 +172,11 @@ test('the hook of an event that is no longer registered is removed', () => {
   expect(Object.keys(now.hooks)).toContain('Stop')
 })
 
-test('empty containers from before stay, new ones are removed', () => {
-  const text = '{\n  "hooks": {\n    "Stop": []\n  }\n}\n'
-  const now = install(text, 'claude')
-  const existed = (path: readonly unknown[]): boolean => ['hooks', 'hooks/Stop'].includes(path.join('/'))
-  expect(withoutEntries(now, 'claude', hostSettings.claude.shape, existed)).toBe(text)
+test('containers that are empty without the entries go, and other empty ones stay', () => {
+  const now = install('{\n  "hooks": {\n    "Stop": []\n  }\n}\n', 'claude')
   expect(uninstall(now, 'claude')).toBe('{}\n')
+  const other = '{\n  "hooks": {\n    "Other": []\n  }\n}\n'
+  expect(uninstall(install(other, 'claude'), 'claude')).toBe(other)
 })
 
 test.each([

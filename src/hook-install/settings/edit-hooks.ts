@@ -5,7 +5,14 @@ import type { SettingsShape } from '../host-settings.ts'
 import { addProperty, append, removeAt, replaceAt } from '../json/edit.ts'
 import { type JsonPath, nodeAt, parseJson, propertyOf } from '../json/parse.ts'
 import { type HookCommand, readCommand } from './command-text.ts'
-import type { HookEntry } from './entry.ts'
+
+/** A hook that stint registers for an event. */
+export interface HookEntry {
+  event: string
+  /** Absent if the hook is for every tool, or the event is not about a tool. */
+  matcher?: string | undefined
+  handler: Readonly<Record<string, unknown>>
+}
 
 /** A handler of stint's in a settings file. */
 export interface InstalledHandler {
@@ -75,25 +82,15 @@ export function withEntries(
   }
   const isSurplus = ({ event }: InstalledHandler, index: number, all: InstalledHandler[]): boolean =>
     !entries.some((entry) => entry.event === event) || all.findIndex((other) => other.event === event) < index
-  text = dropped(text, findHandlers(text, agent, shape).filter(isSurplus), () => false)
+  text = dropped(text, findHandlers(text, agent, shape).filter(isSurplus))
   return text
 }
 
-/** Removes all entries of stint's and their empty containers, except those that `existed` before. */
-export function withoutEntries(
-  text: string,
-  agent: string,
-  shape: SettingsShape,
-  existed: (path: JsonPath) => boolean,
-): string {
-  return dropped(text, findHandlers(text, agent, shape), existed)
-}
+/** Removes all entries of stint's, and the containers that are empty then. */
+export const withoutEntries = (text: string, agent: string, shape: SettingsShape): string =>
+  dropped(text, findHandlers(text, agent, shape))
 
-function dropped(
-  before: string,
-  found: readonly InstalledHandler[],
-  existed: (path: JsonPath) => boolean,
-): string {
+function dropped(before: string, found: readonly InstalledHandler[]): string {
   let text = before
   // From last to first, so that the remaining paths stay valid.
   for (const { event, path, sharesGroup } of found.toReversed()) {
@@ -102,8 +99,7 @@ function dropped(
     // A handler that shared its group: ['hooks', event, index of the group, 'hooks', index of the handler].
     const handlers = path.slice(0, -1)
     if (sharesGroup && isEmpty(handlers)) text = removeAt(text, handlers.slice(0, -1))
-    for (const outer of [['hooks', event], ['hooks']])
-      if (isEmpty(outer) && !existed(outer)) text = removeAt(text, outer)
+    for (const outer of [['hooks', event], ['hooks']]) if (isEmpty(outer)) text = removeAt(text, outer)
   }
   return text
 }

@@ -1,37 +1,71 @@
-import type { SettingsAgentName } from '../../hook/host.ts'
-import { hostSettings, type SettingsShape } from '../host-settings.ts'
-import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
-import type { SettingsPart } from './change-settings.ts'
-import { choiceFlags } from './command-text.ts'
-import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { type EntryOptions, hookEntries } from './entry.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import type { HostEvent, SettingsAgentName } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
+import type { InstallPlace } from '../agents.ts'
+import type { SettingsPart } from '../change.ts'
+import { type HostSettings, hostSettings, type SettingsShape } from '../host-settings.ts'
+import { hasComment, parseJson } from '../json/parse.ts'
+import { settingsCommand } from './command-text.ts'
+import { findHandlers, type HookEntry, withEntries, withoutEntries } from './edit-hooks.ts'
 
 /** The hooks of an agent, as a part of its settings; without `options`, only for removing them. */
 export function hooksPart(agent: SettingsAgentName, options?: EntryOptions): SettingsPart {
   const { shape } = hostSettings[agent]
   return {
-    name: 'hooks',
     word: 'stint-hook',
     emptyText: '{}\n',
-    ...(options && { options: choiceFlags(options) }),
     isIn: (text) => findHandlers(text, agent, shape).length > 0,
     addTo: (text) => withEntries(text, agent, shape, options ? hookEntries(agent, options) : []),
-    removeFrom: (text, before) => withoutEntries(text, agent, shape, existedIn(before)),
-    isBlank: (text) => isOnlyOurs(text, shape),
+    removeFrom: (text) => withoutEntries(text, agent, shape),
+    isBlank: (text) => hasOnlyRoot(text, shape),
   }
 }
 
-/** Tells which containers existed before the installation: those stay, even if they are empty. */
-export function existedIn(before: string | undefined): (path: JsonPath) => boolean {
-  try {
-    const root = parseJson(before ?? '{}')
-    return (path) => nodeAt(root, path) !== undefined
-  } catch {
-    return () => false
-  }
+/** True if the file has no setting and no comment, except for those that every such file needs. */
+function hasOnlyRoot(text: string, shape: SettingsShape): boolean {
+  const { children = [] } = parseJson(text)
+  const names = children.map(({ children: pair }) => String(pair?.[0]?.value))
+  return !hasComment(text) && names.every((name) => Object.hasOwn(shape.root, name))
 }
 
-const isOnlyOurs = (text: string, shape: SettingsShape): boolean =>
-  (parseJson(text).children ?? []).every(({ children }) =>
-    Object.hasOwn(shape.root, String(children?.[0]?.value)),
-  )
+export interface EntryOptions extends HookChoices {
+  program: readonly string[]
+  place: InstallPlace
+}
+
+/** The hooks that stint registers with an agent. */
+export function hookEntries(
+  agent: SettingsAgentName,
+  { program, place, ...choices }: EntryOptions,
+): HookEntry[] {
+  const host = hosts[agent]
+  const ends = choices.subagents === 'apart' ? (host.subagentEnd ?? []) : []
+  return [...host.events, ...ends].map((event) => ({
+    event: event.name,
+    matcher: event.matcher,
+    handler: handlerOf(
+      hostSettings[agent],
+      event,
+      settingsCommand(host, event, program, choices, place),
+      choices,
+    ),
+  }))
+}
+
+/** Codex allows at most 3 s for SessionStart and SessionEnd. A hook that waits gets its wait in addition. */
+const timeoutMs = 3000
+
+function handlerOf(
+  { fixed, shape, timeout, failClosed }: HostSettings,
+  event: HostEvent,
+  command: string,
+  choices: HookChoices,
+): Record<string, unknown> {
+  const waitMs = event.kind === 'pre' ? (choices.waitMs ?? 0) : 0
+  return {
+    ...fixed?.(event),
+    [shape.command]: command,
+    [timeout.property]: Math.ceil((timeoutMs + waitMs) / timeout.unitMs),
+    ...(choices.failClosed && event.kind === 'pre' ? failClosed : undefined),
+  }
+}

@@ -9,7 +9,6 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  rmdirSync,
   type Stats,
   statSync,
   unlinkSync,
@@ -18,7 +17,6 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { renameInto } from '../../base/fs/atomic-file.ts'
 import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
-import { isWithin } from '../../base/fs/paths.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than any settings file needs. */
@@ -144,13 +142,26 @@ export function unlinkIfExists(path: string): void {
   }
 }
 
-/** Removes the empty directories above a removed file, up to `outer`, which stays. */
-export function removeEmptyAbove(path: string, outer: string): void {
-  for (let at = dirname(path); at !== outer && isWithin(at, outer); at = dirname(at)) {
-    try {
-      rmdirSync(at)
-    } catch {
-      return
-    }
-  }
+/** The content of a settings file, with all that is needed to write it back unchanged. */
+export interface SettingsText {
+  text: string
+  /** The file starts with a byte order mark. */
+  bom: boolean
 }
+
+const mark = '\uFEFF'
+
+/** Decodes UTF-8; throws if encoding would not restore the bytes. An empty file becomes `emptyText`. */
+export function decode(bytes: Buffer | undefined, emptyText = '{}\n'): SettingsText {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new StintError('SETTINGS_INVALID', 'it is not UTF-8', { cause: error })
+  }
+  const bom = text.startsWith(mark)
+  const plain = bom ? text.slice(mark.length) : text
+  return { text: plain.trim() === '' ? emptyText : plain, bom }
+}
+
+export const encode = ({ text, bom }: SettingsText): Buffer => Buffer.from(bom ? mark + text : text)

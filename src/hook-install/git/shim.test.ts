@@ -6,7 +6,7 @@ import { seeded } from '../../../test/support/random.ts'
 import { World } from '../../../test/support/world.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { gitOnlyReads, readingGitCommands } from '../../reading/index.ts'
-import { isOurShim, onlyReadsFunction, shimText } from './shim-text.ts'
+import { isOurShim, onlyReadsFunction, shimText } from './shim.ts'
 
 /** The shells of this machine that may be `/bin/sh` somewhere. */
 const shells = [
