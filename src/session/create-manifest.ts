@@ -37,13 +37,8 @@ export function createManifest(
   const all = { ...facts, secrets: refs.length === 0 ? undefined : refs }
   const clean = JSON.parse(secrets.gate.stringify(all)) as object
   const manifest = { ...newManifest(id, store, now), ...namesOf({ id, key, labels }, secrets.gate) }
-  return revised(manifest, now, {
-    kind: 'create',
-    ...clean,
-    mask,
-    pid: process.pid,
-    host: hostname(),
-  })
+  const origin = { kind: 'create', ...clean, mask, pid: process.pid, host: hostname() }
+  return secrets.checkedManifest(revised(manifest, now, origin))
 }
 
 /** `ARG_ERROR` unless each of these facts about a session is a string or undefined. */

@@ -96,14 +96,17 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     secrets.apply({ secrets: refs, mask: facts.mask })
     const now = clock.now()
     const names = namesOf({ id: forkId, key, labels: source.manifest.labels }, secrets.gate)
+    // The source may have been written by a process that did not know these secrets.
+    const clean = JSON.parse(secrets.gate.stringify({ ...facts, title: title ?? facts.title })) as object
     const manifestAt = (seq: number): Manifest =>
-      revised({ ...newManifest(forkId, driver.id, now), ...names }, now, {
-        kind: 'fork',
-        ...facts,
-        ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
-        ...(refs.length === 0 ? {} : { secrets: refs }),
-        from: { session_id: id, seq },
-      })
+      secrets.checkedManifest(
+        revised({ ...newManifest(forkId, driver.id, now), ...names }, now, {
+          kind: 'fork',
+          ...clean,
+          ...(refs.length === 0 ? {} : { secrets: refs }),
+          from: { session_id: id, seq },
+        }),
+      )
     try {
       if (driver.fork === undefined) await forkByCopying(driver, id, at, manifestAt)
       else await driver.fork(id, at, manifestAt)

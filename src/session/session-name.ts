@@ -40,9 +40,13 @@ export function namesOf(
 ): { key?: string; labels?: Record<string, string> } {
   if (key !== undefined && id !== keyId(key))
     throw new StintError('ARG_ERROR', 'a session has an id or a key: its key decides its id')
-  // A key must come back as it was given, so none of it can be replaced.
-  if (key !== undefined && gate.text(key) !== key)
-    throw new StintError('ARG_ERROR', 'the key of a session contains a secret')
+  // A session is found by its id or key, so nothing in it can be replaced.
+  for (const [what, name] of Object.entries({ key, id })) {
+    if (name !== undefined && gate.text(name) !== name)
+      throw new StintError('ARG_ERROR', `the ${what} of a session contains a secret`, {
+        hint: `Choose another ${what}: it is stored as it is, and shown to others.`,
+      })
+  }
   const named = isRecord(labels) ? Object.entries(labels) : undefined
   const isLabel = (text: unknown): boolean => typeof text === 'string' && text.length <= maxLabelLength
   if (named === undefined || named.length > maxLabels || !named.flat().every(isLabel))

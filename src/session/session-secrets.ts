@@ -2,7 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { type KnownSecret, resolveSecret, SecretGate, type SecretRef } from '../secrets/index.ts'
 import { checkStrings } from './create-manifest.ts'
 import type { SessionHold, StoreDriver, WriteGuard } from './driver.ts'
-import { type Facts, factsOf } from './manifest.ts'
+import { type Facts, factsOf, type Manifest } from './manifest.ts'
 import type { Mask } from './store.ts'
 
 /** Gives the values of secrets to the program, and keeps them off the disk. */
@@ -50,6 +50,12 @@ export class RegisteredSecrets implements SessionSecrets {
   /** Applies what the manifest of a session says. `NOT_FOUND`. */
   async applyThoseOf(driver: StoreDriver, id: string): Promise<void> {
     this.apply(factsOf((await driver.read(id)).manifest))
+  }
+
+  /** Returns the manifest of a new session; `SECRET_LEAK` if it still contains a secret. */
+  checkedManifest(manifest: Manifest): Manifest {
+    this.gate.assertClean(JSON.stringify(manifest), 'the manifest of the session')
+    return manifest
   }
 
   /** Why a session is taken, in a form that may be shown. */

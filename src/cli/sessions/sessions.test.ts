@@ -395,6 +395,20 @@ test('values of secret variables and tokens do not reach the disk through append
   expect(found.status).toBe(1)
 })
 
+test('append creates no session whose id contains the value of a secret variable', async () => {
+  await using world = new SessionWorld({ MY_API_TOKEN: 'correct-horse-battery' })
+  const refused = await world.run('append', 'n-correct-horse-battery', '--create', '--type', 'note')
+  expect(errorOf(refused)).toMatchObject({
+    code: 'ARG_ERROR',
+    message: expect.stringContaining('id') as string,
+  })
+  expect(JSON.stringify(errorOf(refused))).not.toContain('correct-horse')
+  expect(dataOf(await world.run('list'))).toMatchObject({ sessions: [] })
+  const written = spawnSync('grep', ['-r', 'correct-horse', world.tmp])
+  expect([written.status, written.stdout.toString()]).toEqual([1, ''])
+  expect(spawnSync('find', [world.tmp, '-name', '*correct-horse*']).stdout.toString()).toBe('')
+})
+
 test('fork copies a session up to a record, even while it is in use', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')

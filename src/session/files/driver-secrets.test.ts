@@ -186,6 +186,19 @@ test('a fork does not write the secrets that its session has resolved', async ()
   expect(everythingIn(home)).not.toContain(value)
 })
 
+test('an id that contains a secret leaves no directory and nothing in the list cache', async () => {
+  process.env[name] = 'pl4nted-S3cret'
+  const secrets = [{ kind: 'env' as const, name }]
+  await using session = await store.create({ secrets })
+  const refused = { code: 'ARG_ERROR', message: expect.not.stringContaining('pl4nted') as string }
+  const id = 'x-pl4nted-S3cret'
+  await expect(store.create({ id, secrets })).rejects.toMatchObject(refused)
+  await expect(session.fork({ id })).rejects.toMatchObject(refused)
+  await expect(store.visit(id, () => {}, { create: { secrets } })).rejects.toMatchObject(refused)
+  await store.list()
+  expect(everythingIn(home)).not.toContain('pl4nted')
+})
+
 test('a secret that is passed in the place of a reference is refused, and not written', async () => {
   for (const secrets of [[value], value, [{ kind: value, name: value }]]) {
     await expect(store.create({ secrets: secrets as never })).rejects.toMatchObject({

@@ -52,6 +52,36 @@ export const secretCases: StoreCases = {
       ok(!JSON.stringify(fork.manifest).includes(value))
     })
   },
+  async 'an id that contains a secret is refused before anything is written'(store) {
+    await withSecret(async (name, value) => {
+      const secrets = [{ kind: 'env' as const, name }]
+      for (const form of [Buffer.from(value).toString('hex'), Buffer.from(value).toString('base64url')]) {
+        const id = `x-${form}`
+        await rejects(
+          'ARG_ERROR',
+          store.create({ id, secrets }),
+          store.resumeOrCreate(id, { secrets }),
+          store.visit(id, (visit) => visit.append({ type: 'note' }), { create: { secrets } }),
+        )
+        deepEqual(await store.list(), [])
+        await using session = await store.create({ secrets })
+        await rejects('ARG_ERROR', session.fork({ id }), store.fork(session.id, { id }))
+        deepEqual(await valuesOf(store.list(), 'id'), [session.id])
+        await session.close()
+        await store.remove(session.id)
+      }
+    })
+  },
+  async 'a fork does not copy a title that contains a secret which the session has resolved since'(store) {
+    await withSecret(async (name, value) => {
+      await using session = await store.create({ title: value, tool: value, labels: { of: value } })
+      session.secrets.resolve({ kind: 'env', name })
+      await using fork = await session.fork()
+      const shown = `<secret:env:${name}>`
+      const { title, tool, labels } = (await store.inspect(fork.id)).summary
+      deepEqual([title, tool, labels], [shown, shown, { of: shown }])
+    })
+  },
   async 'what a program stores comes back as it was, also if it looks like a token'(store, place) {
     const session = await store.create({ title: token })
     const stored = { [token]: `before ${token} after`, list: [token] }
