@@ -70,7 +70,7 @@ export interface StoreDriver {
   restore?(name: string): Promise<string>
   /** Optional: measures every session by kind, and those that are removed; by default `files` does. */
   diskUse?(): Promise<MeasuredSessions>
-  /** Optional: makes lists show a session as damaged, and keeps writers out until it is repaired. */
+  /** Optional: makes lists show a session as damaged, and makes writers verify it first. */
   noteDamage?(id: string, what: string): Promise<void>
   /** Optional: what a user can do about a damaged session, if this driver cannot repair it. */
   readonly damageHint?: string

@@ -9,6 +9,8 @@ import { keyId } from './session-name.ts'
  * every store, so checksums and checkpoints stay valid.
  */
 export interface SessionTransfer {
+  /** How the new session comes about: as a copy of a whole session, or of what is left of a damaged one. */
+  kind: 'import' | 'repair'
   manifest: Manifest
   ends: LogEnds
   turns: number
@@ -19,14 +21,14 @@ export interface SessionTransfer {
 
 /** The manifest of the copy: it has another id, and names the session and the store that it comes from. */
 export function importedManifest(
-  { manifest, ends, turns }: Pick<SessionTransfer, 'manifest' | 'ends' | 'turns'>,
+  { kind, manifest, ends, turns }: Pick<SessionTransfer, 'kind' | 'manifest' | 'ends' | 'turns'>,
   { id, store, now }: { id: string; store: string; now: number },
 ): Manifest {
   const { session_id, store: from, key, ...rest } = manifest
   // The copy has the key only under the id that stands for it.
   const named = ifPossible(() => keyId(key)) === id ? { key } : {}
   return revised({ ...rest, ...named, session_id: id, store }, now, {
-    kind: 'import',
+    kind,
     from: { session_id, seq: ends.journal.seq, store: from },
     ...attestEnds(ends),
     turns,

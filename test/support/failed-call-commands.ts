@@ -351,9 +351,13 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   {
     title: 'sessions repair',
-    args: ['sessions', 'repair', 'broken', '--yes', '--json'],
-    faults: ({ answer, after }) =>
-      answer.code === undefined && !after.sessions.broken?.whole ? ['a false answer: not repaired'] : [],
+    args: ['sessions', 'repair', 'broken', '--json'],
+    faults({ answer, after }) {
+      const { session_id: copy = '' } = (answer.data ?? {}) as { session_id?: string }
+      return answer.code === undefined && !after.sessions[copy]?.whole
+        ? ['a false answer: no whole copy']
+        : []
+    },
   },
   {
     title: 'sessions copy',

@@ -39,11 +39,11 @@ export const errorTable = {
   FENCED: entry(4, 'Resume the session again: what was acknowledged is there.'),
   JOURNAL_CORRUPT: entry(
     4,
-    '`stint sessions verify` shows the damage; `stint sessions repair` saves what can be saved.',
+    '`stint sessions verify` shows the damage; `stint sessions repair` copies what is intact.',
   ),
   AUDIT_CORRUPT: entry(
     4,
-    '`stint audit verify` shows the damage; `stint sessions repair` saves what can be saved.',
+    '`stint audit verify` shows the damage; `stint sessions repair` copies what is intact.',
   ),
   BLOB_MISSING: entry(4, '`stint sessions verify` shows what is missing; restore it from a backup.'),
   SLOT_DRIFT: entry(4, 'Give the slot a `migrate`, or open it with the version that wrote it.'),

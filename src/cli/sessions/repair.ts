@@ -1,49 +1,50 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { RepairPlan } from '../../session/index.ts'
-import { writeOut } from '../../base/process/write-output.ts'
-import { confirm } from '../terminal/confirm.ts'
+import type { RepairedLog } from '../../session/index.ts'
 import { openFilesStore } from '../store.ts'
+import { showWork } from '../terminal/progress.ts'
+import { plural } from '../text/format.ts'
 import { findId, idArgument } from './which-session.ts'
 
 export const repairCommand = defineBareCommand({
   name: 'repair',
   summary:
-    'Makes a damaged session resumable: keeps everything before the damage and what is intact after it, and marks what is lost. The old files stay in quarantine.',
-  options: {
-    'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
-    yes: { type: 'boolean', help: 'do not ask' },
-  },
+    'Copies every intact record of a damaged session into a new session, and says what is missing. The damaged one stays as it is.',
+  options: { 'dry-run': { type: 'boolean', help: 'say what would be copied; make nothing' } },
   positionals: 'ID',
   examples: [
-    ['stint sessions repair mine --dry-run', 'what would be done'],
-    ['stint sessions repair mine --yes', 'do it'],
+    ['stint sessions repair mine --dry-run', 'what is intact, and what is missing'],
+    ['stint sessions repair mine', 'copy what is intact; prints the new id'],
   ],
-  async run({ json }, { options, positionals }) {
+  async run(context, { options, positionals }) {
     const { store, files } = await openFilesStore('a repair')
     const id = await findId(store, idArgument(positionals))
-    const plan = await files.planRepair(id)
-    if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }
-    if (!options.yes) {
-      if (!json) writeOut(2, `${renderPlan(plan)}\n`)
-      await confirm(false, 'a repair', 'Repair it?')
-    }
-    return { repaired: true, kept: null, ...(await files.repair(id)) }
+    const isDryRun = options['dry-run']
+    const repair = await showWork('repairing', context, () => files.repair(id, isDryRun))
+    const { length } = await store.driver.spooled(id)
+    if (length > 0)
+      context.warn(`${plural(length, 'entry', 'entries')} of visitors in the spool of ${id} not copied`)
+    return { ...repair, dry_run: isDryRun }
   },
-  render({ repaired, kept, ...plan }) {
-    if (!plan.needed) return [`${plan.session_id} needs no repair`, ...plan.beyond].join('\n')
-    const end = repaired
-      ? `repaired; the old files are in ${kept}`
-      : 'nothing was changed: this is what a repair would do'
-    return `${renderPlan(plan)}\n${end}`
+  render({ session_id, from, manifest_damaged, journal, audit, blobs }) {
+    const what = `${plural(journal.records, 'record')} and ${plural(audit.records, 'audit line')} of ${from}`
+    return [
+      session_id === null ? `${what} are intact: a repair would copy them` : `${session_id} has ${what}`,
+      ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool and workspace'] : []),
+      ...renderMissing('journal', journal),
+      ...renderMissing('audit log', audit),
+      ...blobs.map((sha256) => `  blob ${visibleText(sha256)} is missing or changed`),
+      `${from} stays as it is; \`stint sessions rm ${from}\` moves it to the trash`,
+    ].join('\n')
   },
 })
 
-function renderPlan({ session_id, findings, steps, beyond }: RepairPlan): string {
-  return [
-    session_id,
-    ...findings.map((finding) => `  found: ${visibleText(finding)}`),
-    ...steps.map((step) => `  repair: ${visibleText(step)}`),
-    ...beyond.map((each) => `  beyond repair: ${visibleText(each)}`),
-  ].join('\n')
-}
+const renderMissing = (log: string, { missing, unreadable }: RepairedLog): string[] => [
+  ...missing.map(({ from, to }) =>
+    from === to ? `  ${log}: record ${from} is missing` : `  ${log}: records ${from} to ${to} are missing`,
+  ),
+  ...unreadable.map(
+    ({ segment, offset, bytes }) =>
+      `  ${log}: ${plural(bytes, 'byte')} of ${segment} from byte ${offset} on are no record`,
+  ),
+]

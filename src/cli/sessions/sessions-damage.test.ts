@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
@@ -39,26 +39,25 @@ test('damage in the middle is exit 4: everything before it is printed, nothing i
 
   const planned = dataOf(await world.run('repair', 'mine', '--dry-run'))
   expect(planned).toMatchObject({
-    repaired: false,
-    needed: true,
-    journal: { bad: 3, salvaged: 3, lost: [{ from: 3, to: 3 }] },
+    session_id: null,
+    from: 'mine',
+    dry_run: true,
+    journal: { records: 5, missing: [{ from: 3, to: 3 }] },
   })
-  expect(errorOf(await world.run('repair', 'mine'))?.code).toBe('ARG_ERROR')
+  const copied = dataOf(await world.run('repair', 'mine'))
+  expect(copied).toMatchObject({ dry_run: false, journal: { records: 5 } })
   expect(contents(world.path('mine'))).toEqual(before)
-  const repaired = dataOf(await world.run('repair', 'mine', '--yes'))
-  expect(repaired).toMatchObject({ repaired: true, journal: { salvaged: 3 } })
-  expect(readFileSync(join(repaired.kept, 'journal.log'), 'latin1')).toBe(
-    before[world.path('mine', 'journal.log')],
-  )
 
-  const after = await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])
-  expect([after.code, jsonLines(after.stdout).map(({ seq }) => seq)]).toEqual([0, [1, 2, 4, 5, 6]])
-  expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
-  const shown = dataOf(await world.run('show', 'mine'))
-  expect(shown.state).toBe('closed')
-  expect(shown.revisions.at(-1)).toMatchObject({ kind: 'repair', seq: 6 })
-  expect(dataOf(await world.run('repair', 'mine', '--yes'))).toMatchObject({ repaired: false, needed: false })
-  expect(dataOf(await world.run('append', 'mine', '--type', 'more'))).toMatchObject({ taken_in: true })
+  const copy = copied.session_id
+  const after = await world.stint(['sessions', 'tail', copy, '-n', 'all', '--json'])
+  expect([after.code, jsonLines(after.stdout).map(({ data }) => data.n)]).toEqual([0, [1, 2, 4, 5, 6]])
+  expect(dataOf(await world.run('verify', copy))).toMatchObject({ damaged: 0 })
+  const shown = dataOf(await world.run('show', copy))
+  expect(shown).toMatchObject({ state: 'closed', title: 'about mine', tool: 'test' })
+  expect(shown.revisions.at(-1)).toMatchObject({ kind: 'repair', seq: 5, from: { session_id: 'mine' } })
+  const whole = await world.run('repair', copy)
+  expect([whole.code, errorOf(whole)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(dataOf(await world.run('append', copy, '--type', 'more'))).toMatchObject({ taken_in: true })
 })
 
 test('a torn tail is not damage: the next writer cuts it off, and show lists where it is kept', async () => {
@@ -113,30 +112,29 @@ test('verify --all names each damaged session, whatever is damaged', async () =>
     journal: 'damaged',
     manifest: 'damaged',
   })
-  const repair = dataOf(await world.run('repair', 'blob', '--yes'))
-  expect(repair.beyond).toEqual([expect.stringContaining(blob)])
-  for (const id of ['audit', 'journal', 'manifest']) await world.run('repair', id, '--yes')
-  expect(dataOf(await world.run('verify', '--all')).damaged).toBe(1)
+  const copies = await Promise.all(
+    ['audit', 'blob', 'journal', 'manifest'].map(async (id) => dataOf(await world.run('repair', id))),
+  )
+  expect(copies[1].blobs).toEqual([blob])
+  for (const { session_id } of copies)
+    expect(dataOf(await world.run('verify', session_id))).toMatchObject({ damaged: 0 })
   expect(errorOf(await world.run('verify', '--all', 'good'))?.code).toBe('ARG_ERROR')
 })
 
-test('on a terminal repair shows its plan before it asks, and changes nothing if the answer is no', async () => {
+test('on a terminal repair names the new session and what is missing, and a repair of a held one is refused', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 6)
   world.damage('mine', 3)
-  const before = contents(world.path('mine'))
   await using terminal = await Terminal.open(world)
-  for (const [answer, end] of [
-    ['n', /Nothing was changed\.\n\[1\] ready>$/],
-    ['y', /repaired; the old files are in [^]*\n\[0\] ready>$/],
-  ] as const) {
-    terminal.enter('clear; stint sessions repair mine')
-    await terminal.shows(
-      /journal: keep all before record 3, and 3 intact after that[^]*Repair it\? \[y\/N\]$/,
-    )
-    expect(contents(world.path('mine'))).toEqual(before)
-    terminal.enter(answer)
-    await terminal.shows(end)
-  }
-  expect(existsSync(world.path('mine', 'damaged.json'))).toBe(false)
+  terminal.enter('clear; stint sessions repair mine --dry-run')
+  await terminal.shows(
+    /^5 records and 0 audit lines of mine are intact: a repair would copy them\n {2}journal: record 3 is missing\n/m,
+  )
+  terminal.enter('clear; stint sessions repair mine')
+  await terminal.shows(
+    /^ses_\w+ has 5 records and 0 audit lines of mine\n[^]*moves it to the\s+trash\n\[0\]/m,
+  )
+  const holding = await world.hold('held')
+  expect(errorOf(await world.run('repair', 'held'))?.code).toBe('SESSION_LOCKED')
+  await holding.close()
 })

@@ -188,7 +188,7 @@ const commands = [
   ['append', '--create', '--type', 't'],
   ['fork'],
   ['verify'],
-  ['repair', '--yes'],
+  ['repair'],
   ['unlock', '--yes'],
   ['rm', '--yes'],
 ]

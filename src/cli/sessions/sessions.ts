@@ -2,7 +2,7 @@ import type { CommandGroup } from '../../command/define-command.ts'
 
 export const sessions: CommandGroup = {
   name: 'sessions',
-  summary: 'Durable records of what tools and agents did: look at them, fork, verify, repair and move them.',
+  summary: 'Durable records of what tools and agents did: look at them, fork, verify and repair them.',
   commands: {
     list: {
       summary: 'the newest sessions, or the largest',
@@ -24,7 +24,7 @@ export const sessions: CommandGroup = {
       load: async () => (await import('./verify.ts')).verifyCommand,
     },
     repair: {
-      summary: 'save what can be saved',
+      summary: 'copy what is intact of a damaged one',
       load: async () => (await import('./repair.ts')).repairCommand,
     },
     copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },

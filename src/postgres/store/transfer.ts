@@ -24,6 +24,7 @@ export async function readTransferFromRows(database: Database, id: string): Prom
   const { ends, turns } = row
   const rows = new SessionRows(database, row.key)
   return {
+    kind: 'import',
     manifest: await readRowManifest(database, row),
     ends,
     turns,

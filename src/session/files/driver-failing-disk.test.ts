@@ -9,8 +9,6 @@ import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { FilesystemDriver } from './driver.ts'
-import { repairSession } from './repair/repair.ts'
-import { SessionsHome } from './session-directory.ts'
 
 let world: SessionWorld
 beforeEach(() => {
@@ -257,29 +255,6 @@ describe.each(commitWays)('%s', (each) => {
     rmSync(world.path('deleted'), { recursive: true })
     await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
-  })
-
-  test('where links cannot be made, a repair keeps synced copies', async () => {
-    const id = await world.make('patient')
-    const journal = world.path(id, 'journal.log')
-    writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":7'))
-    const damaged = readFileSync(journal, 'utf8')
-    const published: string[] = []
-    const disk: Disk = {
-      ...nodeDisk,
-      link: () => {
-        throw fault('EPERM')
-      },
-      rename(from, to) {
-        published.push(to)
-        nodeDisk.rename(from, to)
-      },
-    }
-    const repaired = await repairSession(new SessionsHome(world.home, disk), id)
-    const kept = 'kept' in repaired ? repaired.kept : ''
-    // The copy was renamed into place, which happens after its sync.
-    expect(published).toContain(join(kept, 'journal.log'))
-    expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
   })
 
   /** A disk that cannot sync one directory. */

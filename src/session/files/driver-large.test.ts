@@ -12,9 +12,10 @@ const operations: Record<string, (world: SessionWorld, id: string) => Promise<un
   'verifying it': async ({ store }, id) => (await store.inspect(id)).health(),
   'reading its spool': async ({ store }, id) => (await store.inspect(id)).spooled(),
   'forking it at an early record': ({ store }, id) => store.fork(id, { at: 20 }),
-  async 'planning its repair'(world, id) {
+  async 'repairing it'(world, id) {
     world.damage(id, 3)
-    expect(await (await new FilesystemDriver(world).files()).planRepair(id)).toMatchObject({ needed: true })
+    const { journal } = await (await new FilesystemDriver(world).files()).repair(id, false)
+    expect(journal.missing).toEqual([{ from: 3, to: 3 }])
   },
 }
 

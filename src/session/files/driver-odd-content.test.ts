@@ -20,7 +20,7 @@ import type { SessionStore } from '../store.ts'
 import { measureSession } from './disk-use.ts'
 import { SessionsHome } from './session-directory.ts'
 import { readTransferFromFiles } from './transfer.ts'
-import { previewRepair } from './repair/repair.ts'
+import { repairSession } from './repair.ts'
 import { filesystemStore } from './driver.ts'
 
 let world: World
@@ -207,7 +207,7 @@ test('a repair names what it cannot read, and a file or a link among the session
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
-  await expect(previewRepair(new SessionsHome(dirname(sessions)), 'odd')).rejects.toThrow(
+  await expect(repairSession(new SessionsHome(dirname(sessions)), 'odd', true)).rejects.toThrow(
     /journal\.log is not what stint put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')

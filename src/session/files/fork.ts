@@ -88,7 +88,7 @@ function* linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =
 }
 
 /** Links a file that no longer changes, or writes and syncs a copy. False if the file is missing. */
-export function* linkOrCopy(disk: Disk, from: string, to: string): DiskSteps<boolean> {
+function* linkOrCopy(disk: Disk, from: string, to: string): DiskSteps<boolean> {
   try {
     disk.link(from, to)
     return true
@@ -124,7 +124,7 @@ function* putBytes(disk: Disk, file: number, bytes: number, put: Parameters<Fill
 
 /**
  * Attests both logs of a fork. Its journal may end within an append of several records, which then count. Its
- * audit log may have more lines than the journal attests, after a repair.
+ * audit log may have more lines than the journal attests, in a copy of a damaged session.
  */
 const attesting = (manifest: Manifest, seq: number, audit: AuditCheckpoint): Manifest => ({
   ...manifest,

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import { listIfExists } from '../../base/fs/disk.ts'
+import { ifExists } from '../../base/fs/exists.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
 import { type CutTail, cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
@@ -51,17 +52,15 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSte
 
 /**
  * Recovers a session whose lock was just acquired, and opens it. Throws for a damaged session and changes
- * nothing in its logs. `isRepairing`: the session is still noted as damaged because its repair is not
- * finished.
+ * nothing in its logs.
  */
 export function* openAcquiredSession(
   context: OpenContext,
   { lock, standing, before }: AcquiredLock,
-  isRepairing = false,
 ): DiskSteps<FilesystemSession> {
   const { directory, manifest, hold, limits } = context
   const { logs, snapshots, paths } = directory
-  if (!isRepairing) yield* refuseNotedDamage(directory, manifest)
+  yield* refuseNotedDamage(directory, manifest)
   // A visitor of a closed session needs no state: it appends where the logs end, unless a snapshot is due.
   const ends = hold.kind === 'visitor' ? before?.ends : undefined
   const isDue = (end: Position, snapshotSeq: number): boolean =>
@@ -109,12 +108,16 @@ export function* openAcquiredSession(
 const isAsReleased = (logs: SessionDirectory['logs'], ends: LogPositions): boolean =>
   logNames.every((log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]))
 
-/** Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. */
+/**
+ * Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. The
+ * note goes if the session is intact, because a user has restored its files.
+ */
 function* refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): Generator<void> {
   if (!directory.isDamageNoted()) return
   const damage = damageFound(manifest.session_id, yield* verifyInSteps(directory, { manifest }))
+  if (damage === undefined) ifExists(() => directory.disk.unlink(directory.paths.damaged))
   // A session can be used without one of its blobs.
-  if (damage !== undefined && damage.code !== 'BLOB_MISSING') throw damage
+  else if (damage.code !== 'BLOB_MISSING') throw damage
 }
 
 function* refuseDamage({ directory, manifest, clock }: OpenContext, recovered: RecoveredSession): DiskSteps {

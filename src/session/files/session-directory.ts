@@ -35,7 +35,7 @@ const pathsIn = (root: string) => ({
   snapshots: join(root, 'snapshots'),
   spool: join(root, spoolName),
   state: join(root, 'state'),
-  /** Exists from the moment damage was found until it is repaired, so that lists need not read the logs. */
+  /** Exists from the moment damage was found, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),
   /** An empty file: made by a process that waits for the session, removed by the holder that sees it. */
   wanted: join(root, 'wanted'),

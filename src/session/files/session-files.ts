@@ -5,8 +5,7 @@ import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { measureSteps } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { type DiskUse, type MeasuredSessions, measureSession } from './disk-use.ts'
-import type { RepairPlan } from './repair/repair-plan.ts'
-import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
+import { type Repair, repairSession } from './repair.ts'
 import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
 
 /** The operations that only a store in plain files has. */
@@ -15,14 +14,12 @@ export interface SessionFiles {
   readonly trash: string
   /** The directory of a session. */
   path(id: string): string
-  /** The paths of everything that was cut off, set aside or replaced by a repair. */
+  /** The paths of everything that was cut off or set aside. */
   quarantined(id: string): string[]
   /** Measures every session by kind of file, and the trash. */
   diskUse(): Promise<MeasuredSessions>
-  /** Says what a repair would do, and changes nothing. */
-  planRepair(id: string): Promise<RepairPlan>
-  /** Makes a damaged session resumable. */
-  repair(id: string): Promise<Repaired | RepairPlan>
+  /** Copies what is intact of a damaged session into a new one; a dry run only says what that is. */
+  repair(id: string, isDryRun: boolean): Promise<Repair>
 }
 
 /** Operations on the files of all sessions in a home. */
@@ -49,7 +46,6 @@ export function sessionFilesIn(home: SessionsHome): SessionFiles {
       const removed = await runInTurns(measureSteps(trash, { counter }))
       return { sessions: uses, trashBytes: removed.bytes, trashDiskBytes: removed.disk_bytes }
     },
-    planRepair: (id) => previewRepair(home, id),
-    repair: (id) => repairSession(home, id),
+    repair: (id, isDryRun) => repairSession(home, id, isDryRun),
   }
 }

@@ -28,6 +28,7 @@ export async function readTransferFromFiles(home: SessionsHome, id: string): Pro
   const { state } = await runInTurns(recoverSession(directory, manifest, record?.ends))
   const counts = { journal: journal.records, audit: audit.records }
   return {
+    kind: 'import',
     manifest,
     ends: {
       journal: { seq: journal.lastSeq, sum: journal.head },

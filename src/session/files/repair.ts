@@ -1,0 +1,230 @@
+import { errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
+import type { Blobs } from '../log/blobs.ts'
+import { emptyLogEnd, encodeLine } from '../log/codec.ts'
+import type { LogEnd, LogName } from '../log/log-end.ts'
+import type { LogFiles } from '../log/log-files.ts'
+import type { BlobName } from '../log/record.ts'
+import type { Leftover } from '../log/scan.ts'
+import { attestedBy, type Facts, factsOf, type Manifest, newManifest, revised } from '../manifest.ts'
+import { damageFound, sessionLocked } from '../session-errors.ts'
+import type { Health } from '../store.ts'
+import { findIntactLines, type IntactLine, LineReader } from './intact-lines.ts'
+import {
+  assertFilesystemManifest,
+  filesystemId,
+  type SessionDirectory,
+  type SessionsHome,
+} from './session-directory.ts'
+import { withFileErrors } from './session-file-errors.ts'
+import { observeLock, type SessionLockRecord } from './session-lock.ts'
+import { writeTransferToFiles } from './transfer.ts'
+import { verifyInSteps } from './verify.ts'
+
+/** What a repair copies of a damaged log. */
+export interface RepairedLog {
+  /** How many records are copied. */
+  records: number
+  /** The numbers of those that are not: they are missing or changed, or their blob is. */
+  missing: { from: number; to: number }[]
+  /** Bytes that are no record. */
+  unreadable: Leftover[]
+}
+
+export interface Repair {
+  /** The new session; null in a dry run. */
+  session_id: string | null
+  /** The damaged session, which stays as it is. */
+  from: string
+  /** True: the manifest is missing or invalid, and the new session has no title, tool or workspace. */
+  manifest_damaged: boolean
+  journal: RepairedLog
+  audit: RepairedLog
+  /** Blobs that are missing or changed, by hash. */
+  blobs: string[]
+}
+
+/**
+ * Copies every intact record of both logs of a damaged session into a new one, whole or not at all, and
+ * changes nothing in the damaged one. `ARG_ERROR` if it is not damaged, `SESSION_LOCKED` while it is held.
+ */
+export async function repairSession(home: SessionsHome, id: string, isDryRun: boolean): Promise<Repair> {
+  const directory = home.locate(id)
+  const { root } = directory.paths
+  return await withFileErrors(`repair session ${id}`, root, async () => {
+    const { record, standing } = observeLock(root)
+    if (standing === 'held') throw sessionLocked(id, record?.holder)
+    const stored = directory.readManifest()
+    if (stored !== undefined) assertFilesystemManifest(stored)
+    const manifest = stored ?? newManifest(id, filesystemId, home.clock.now())
+    const health = await runInTurns(verifyInSteps(directory, { manifest, released: record?.ends }))
+    // A manifest of another session keeps this one from being opened.
+    if (stored?.session_id === id) assertDamaged(id, health)
+    const salvage = await runInTurns(salvageLogs(directory, manifest, record))
+    const { journal, audit, blobs } = salvage
+    if (journal.lines.length + audit.lines.length === 0)
+      throw new StintError('JOURNAL_CORRUPT', `no record of ${id} is intact: nothing was copied`, {
+        hint: 'Restore the session from a backup.',
+      })
+    const copy = isDryRun
+      ? null
+      : await copySalvage(home, directory, { ...manifest, session_id: id }, salvage)
+    const report = ({ lines, missing, unreadable }: SalvagedLog): RepairedLog => ({
+      records: lines.length,
+      missing,
+      unreadable,
+    })
+    return {
+      session_id: copy,
+      from: id,
+      manifest_damaged: stored === undefined,
+      journal: report(journal),
+      audit: report(audit),
+      blobs: [...blobs],
+    }
+  })
+}
+
+function assertDamaged(id: string, health: Health): void {
+  if (damageFound(id, health) !== undefined) return
+  throw new StintError('ARG_ERROR', `${id} is not damaged: nothing was copied`, {
+    hint: 'Resume it; `stint sessions fork` copies a session that is intact.',
+  })
+}
+
+/** The lines of a log that are copied, and what is missing. */
+interface SalvagedLog extends Pick<RepairedLog, 'missing' | 'unreadable'> {
+  lines: IntactLine[]
+}
+
+interface Salvage {
+  journal: SalvagedLog
+  audit: SalvagedLog
+  /** Those that are missing or changed, by hash. */
+  blobs: Set<string>
+}
+
+/** Reads both logs. Manifest, lock, snapshots and the journal attest records that may be missing. */
+function* salvageLogs(
+  { logs, blobs, snapshots }: SessionDirectory,
+  manifest: Manifest,
+  lock: SessionLockRecord | undefined,
+): Generator<void, Salvage> {
+  const attested = attestedBy(manifest)
+  let journalSeq = Math.max(attested.seq, lock?.ends?.journal.seq ?? 0)
+  let auditSeq = Math.max(attested.audit?.count ?? 0, lock?.ends?.audit.seq ?? 0)
+  for (const { ends } of snapshots.newestFirst()) {
+    journalSeq = Math.max(journalSeq, ends.journal.seq)
+    auditSeq = Math.max(auditSeq, ends.audit.seq)
+  }
+  const journal = yield* findIntactLines(logs.journal)
+  const audit = yield* findIntactLines(logs.audit)
+  const missing = yield* missingBlobs([...journal.lines, ...audit.lines], blobs)
+  const salvaged = ({ lines, unreadable }: typeof journal, lastSeq: number): SalvagedLog => {
+    const kept = lines.filter(({ blob }) => blob === undefined || !missing.has(blob.sha256))
+    return { lines: kept, unreadable, missing: gapsIn(kept, Math.max(lastSeq, lines.at(-1)?.seq ?? 0)) }
+  }
+  return {
+    journal: salvaged(journal, journalSeq),
+    audit: salvaged(audit, Math.max(auditSeq, journal.audited)),
+    blobs: missing,
+  }
+}
+
+function* missingBlobs(lines: readonly IntactLine[], blobs: Blobs): Generator<void, Set<string>> {
+  const missing = new Set<string>()
+  for (const { blob } of lines) {
+    if (blob !== undefined && !(yield* isThere(blobs, blob))) missing.add(blob.sha256)
+  }
+  return missing
+}
+
+function* isThere(blobs: Blobs, blob: BlobName): Generator<void, boolean> {
+  try {
+    yield* blobs.get(blob)
+    return true
+  } catch (error) {
+    // A blob that cannot be opened now, because descriptors have run out for example, need not be damaged.
+    if (errorCode(error) !== 'BLOB_MISSING') throw error
+    return false
+  }
+}
+
+/** The numbers up to `last` that none of these lines has. */
+function gapsIn(lines: readonly IntactLine[], last: number): RepairedLog['missing'] {
+  const gaps: RepairedLog['missing'] = []
+  let next = 1
+  for (const { seq } of [...lines, { seq: last + 1 }]) {
+    if (seq > next) gaps.push({ from: next, to: seq - 1 })
+    next = seq + 1
+  }
+  return gaps
+}
+
+/** Creates a session of these lines, by way of a staged one that is verified before it is published. */
+async function copySalvage(
+  home: SessionsHome,
+  { logs, blobs }: SessionDirectory,
+  manifest: Manifest,
+  salvage: Salvage,
+): Promise<string> {
+  const linesOf = (log: LogName) => renumbered(logs[log], salvage[log].lines)
+  const ends = {
+    journal: await runInTurns(endOf('journal', linesOf('journal'))),
+    audit: await runInTurns(endOf('audit', linesOf('audit'))),
+  }
+  return await writeTransferToFiles(home, {
+    kind: 'repair',
+    manifest: manifestOfCopy(manifest),
+    ends,
+    turns: salvage.journal.lines.filter(({ isTurn }) => isTurn).length,
+    async *lines(log) {
+      for (const { line } of linesOf(log)) yield line
+    },
+    blob: (name) => runInTurns(blobs.get(name)),
+  })
+}
+
+/** The facts of the damaged session without its revisions: those attest records that the copy lacks. */
+function manifestOfCopy(manifest: Manifest): Manifest {
+  const { session_id, created_at, labels } = manifest
+  const createdAt = Date.parse(created_at)
+  // Of a session without a manifest it is not known what it masked.
+  const facts: Facts = manifest.revisions.length === 0 ? { secrets: [], mask: 'tokens' } : factsOf(manifest)
+  const made = { ...newManifest(session_id, filesystemId, createdAt), ...(labels && { labels }) }
+  return revised(made, createdAt, { kind: 'create', ...facts })
+}
+
+/** Encodes intact lines again: numbered from 1 on, each chained to the one before it, and one to a group. */
+function* renumbered(
+  files: LogFiles,
+  lines: readonly IntactLine[],
+): Generator<{ line: string; sum: string }> {
+  const { log, codec } = files
+  using reader = new LineReader(files)
+  let sum = codec.genesis
+  for (const [index, line] of lines.entries()) {
+    const seq = index + 1
+    const body = reader.read(line).replace(opening, '').replace(ending[log], '')
+    const made = encodeLine(codec, { seq, at: line.at, group: seq, epoch: 1 }, body, sum)
+    sum = made.sum
+    yield made
+  }
+}
+
+const opening = /^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,/
+
+/** What follows the body of a line: marks of its group, its place in the chain, and the checksum. */
+const ending: Record<LogName, RegExp> = {
+  journal: /(?:,"continued":true)?(?:,"audit":\{"count":\d+,"head":"[0-9a-f]{64}"\})?,"crc":"[0-9a-f]{8}"\}$/,
+  audit: /,"prev":"[0-9a-f]{64}","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/,
+}
+
+function* endOf(log: LogName, lines: Iterable<{ sum: string }>): Generator<void, LogEnd> {
+  let end = emptyLogEnd(log)
+  for (const { sum } of lines) {
+    end = { seq: end.seq + 1, sum }
+    yield
+  }
+  return end
+}
