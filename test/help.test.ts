@@ -5,7 +5,8 @@ import { stintCommands } from '../src/cli/stint.ts'
 import { commandHelp, groupHelp } from '../src/command/help.ts'
 import { isGroup } from '../src/command/select.ts'
 import { allCommands } from './support/all-commands.ts'
-import { projectRoot } from './support/world.ts'
+import { Terminal } from './support/terminal.ts'
+import { projectRoot, World } from './support/world.ts'
 
 test('every command has a summary and examples', async () => {
   const commands = await allCommands(stintCommands, 'stint')
@@ -24,6 +25,40 @@ test('help fits into 80 columns, except for examples', async () => {
     const wide = help.split('\n').filter((line) => line.length > 80 && !typed.has(line))
     expect(wide, called).toEqual([])
   }
+})
+
+test('stint --help and stint alone fit on a screen of 24 lines with the everyday commands', async () => {
+  await using world = new World()
+  await using terminal = await Terminal.open(world)
+  terminal.resize(80, 24)
+  for (const [line, exit] of [
+    ['stint --help', 0],
+    ['stint', 2],
+  ]) {
+    terminal.enter(`clear; ${line}`)
+    await terminal.shows(new RegExp(`^${stintCommands.summary}\\n[^]*\\n\\[${exit}\\] ready>$`))
+    for (const name of stintCommands.everyday ?? []) expect(terminal.screen()).toMatch(`\n  ${name} `)
+  }
+})
+
+test('--help --all has a line of at most 80 columns for every command that can be called', async () => {
+  await using world = new World()
+  const { stdout } = await world.stint(['--help', '--all'])
+  const rows = stdout.slice(stdout.indexOf('Commands:\n')).trimEnd().split('\n').slice(1)
+  const commands = await allCommands(stintCommands, 'stint')
+  const called = commands.filter(([, target]) => !isGroup(target) || target.defaultCommand !== undefined)
+  expect(rows.map((row) => row.trim().split(/ {2,}/)[0])).toEqual(
+    called.map(([name]) => name.replace('stint ', '')),
+  )
+  expect(rows.filter((row) => row.length > 80)).toEqual([])
+})
+
+test('every everyday command is a command', async () => {
+  const groups = (await allCommands(stintCommands, 'stint')).map(([, target]) => target).filter(isGroup)
+  const missing = groups.flatMap(({ everyday = [], commands }) =>
+    everyday.filter((name) => !(name in commands)),
+  )
+  expect(missing).toEqual([])
 })
 
 test('every command is documented', async () => {

@@ -6,8 +6,8 @@ export const version = '0.1.0'
 export const stintCommands: CommandGroup = {
   name: 'stint',
   version,
-  summary:
-    'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
+  summary: "Keeps agents and tools out of each other's way, and keeps what they did.",
+  everyday: ['status', 'hook', 'lock', 'run', 'sessions', 'ui', 'doctor'],
   commands: {
     run: {
       summary: 'run any program in its own temp directory',
@@ -22,7 +22,7 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./hook/hook.ts')).hook,
     },
     sessions: {
-      summary: 'show and maintain durable sessions: list, tail, fork, verify, repair',
+      summary: 'show and maintain durable sessions',
       load: async () => (await import('./sessions/sessions.ts')).sessions,
     },
     audit: {
@@ -30,11 +30,11 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./audit/audit.ts')).audit,
     },
     mcp: {
-      summary: 'let agents ask who works where, claim files and wait, by the Model Context Protocol',
+      summary: 'let agents ask who works where, claim files and wait',
       load: async () => (await import('./mcp/mcp.ts')).mcp,
     },
     status: {
-      summary: 'show who holds what, what runs, and what to do about problems',
+      summary: 'show who holds what, what runs, and what to do',
       load: async () => (await import('./status/status.ts')).statusCommand,
     },
     ui: {
@@ -69,8 +69,6 @@ export const stintCommands: CommandGroup = {
   examples: [
     ['stint demo', 'what stint does, shown with real processes'],
     ['stint hook install', 'protect the agents you run'],
-    ['stint status', 'who works where'],
     ['stint run --lock -- npm test', 'alone in this workspace, with a private TMPDIR'],
-    ['stint sweep --dry-run', 'what dead runs have left'],
   ],
 }

@@ -7,8 +7,6 @@ export interface BareContext {
   readonly requestId: string
   /** Aborts when the run must stop. A handler that has read it gets the grace to finish. */
   readonly signal: AbortSignal
-  /** When the timeout ends the run, in milliseconds since the epoch; undefined without a timeout. */
-  readonly deadline: number | undefined
   /** Whether the answer will be an envelope: then print nothing to stdout. */
   readonly json: boolean
   /** The screen behind stdout, for strings that the handler prints itself. */
@@ -26,6 +24,8 @@ export interface BareContext {
 /** The context of a command: its scratch, its children, and its way to print. */
 export interface CommandContext extends BareContext {
   readonly sessionId: string | undefined
+  /** When the timeout ends the run, in milliseconds since the epoch; undefined without a timeout. */
+  readonly deadline: number | undefined
   /** The path of the scratch, which is also the `TMPDIR` of this process and its children. */
   readonly tmpDir: string
   readonly scratch: Scratch

@@ -89,6 +89,8 @@ export interface CommandGroup {
   readonly summary?: string
   readonly examples?: readonly (readonly [command: string, what: string])[]
   readonly commands: Readonly<Record<string, CommandEntry>>
+  /** The commands that help lists first; it only names the others. Without it, help lists all. */
+  readonly everyday?: readonly string[]
   /** Runs when none of the commands is named. */
   readonly defaultCommand?: CommandEntry
 }
@@ -116,7 +118,10 @@ export function defineCommand(command: object): Command {
   return command as Command
 }
 
-/** Declares a command without a scratch, which works even on a full or read-only disk. */
+/**
+ * Declares a command without a scratch, which works even on a full or read-only disk. It has no children, so
+ * it has no --timeout and no --grace either.
+ */
 export function defineBareCommand<const Table extends OptionTable, Data>(
   command: TableCommand<Table, Data, BareContext>,
 ): Command {

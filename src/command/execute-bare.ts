@@ -16,7 +16,6 @@ export async function executeBare(
   interruptions: Interruptions,
 ): Promise<number> {
   const interruption = interruptions.follow({
-    timeoutMs: invocation.timeoutMs,
     onSecondInterrupt: (error) => process.exit(reply.give({ error })),
     onLaterError: (error) => reply.warn(error.message),
   })
@@ -26,7 +25,6 @@ export async function executeBare(
     get signal() {
       return stop.signal
     },
-    deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: invocation.stream ? invocation.json : reply.json,
     get screen() {
       return screenOf(1, reply.verbose)

@@ -34,7 +34,7 @@ test('help in Chinese or Japanese is aligned and wrapped by display width', () =
     options: { 名前: { type: 'string', value: 'N', help: '日本語 '.repeat(12).trim() } },
     run: () => undefined,
   })
-  expect(commandHelp(tool, 'tool', 60).split('\n').slice(3, 8)).toEqual([
+  expect(commandHelp(tool, 'tool', 60).split('\n').slice(2, 7)).toEqual([
     'Options:',
     `  --名前 N     ${'日本語 '.repeat(6).trim()}`,
     `               ${'日本語 '.repeat(6).trim()}`,

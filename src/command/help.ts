@@ -4,12 +4,16 @@ import type { Command, CommandGroup } from './define-command.ts'
 import { columnsOf, usualColumns } from '../base/process/terminal.ts'
 import type { OptionSpec, OptionTable } from './option.ts'
 import { optionsOf } from './invocation.ts'
-import { isGroup } from './select.ts'
+import { isGroup, loadEntry } from './select.ts'
 
-/** The help of a command or a group, as wide as the terminal on stdout or stderr. */
-export function helpFor(target: Command | CommandGroup, called: string, fd: 1 | 2): string {
+/** The help of a command or a group, as wide as the terminal on stdout or stderr. `all`: every command. */
+export async function helpFor(
+  target: Command | CommandGroup,
+  { called, fd, all }: { called: string; fd: 1 | 2; all: boolean },
+): Promise<string> {
   const columns = columnsOf(fd) ?? usualColumns
-  return isGroup(target) ? groupHelp(target, called, columns) : commandHelp(target, called, columns)
+  if (!isGroup(target)) return commandHelp(target, called, columns)
+  return all ? await fullHelp(target, called, columns) : groupHelp(target, called, columns)
 }
 
 /** Usage, options and examples of a command, in lines of at most `columns` columns. */
@@ -17,26 +21,50 @@ export function commandHelp(command: Command, called = command.name, columns = u
   const usage = `${called} [options]${command.positionals === undefined ? '' : ` ${command.positionals}`}`
   return joinSections(columns, [
     command.summary,
-    { title: 'Usage', lines: wrap(usage, columns - indent, 4) },
+    wrap(`Usage: ${usage}`, columns, 4).join('\n'),
     { title: 'Options', lines: twoColumns(optionRows(optionsOf(command)), columns - indent) },
     { title: 'Examples', lines: twoColumns(command.examples ?? [], columns - indent) },
   ])
 }
 
-/** Usage, commands and examples of a group, in lines of at most `columns` columns. */
+/** Usage, everyday commands and examples of a group, in lines of at most `columns` columns. */
 export function groupHelp(group: CommandGroup, called = group.name, columns = usualColumns): string {
-  const rows = Object.entries(group.commands).map(([name, { summary = '' }]): HelpRow => [name, summary])
+  const names = Object.keys(group.commands)
+  const { everyday = names } = group
+  const others = names.filter((name) => !everyday.includes(name))
+  const rows = everyday.map((name): HelpRow => [name, group.commands[name]?.summary ?? ''])
   return joinSections(columns, [
     group.summary,
-    {
-      title: 'Usage',
-      lines: [...(group.defaultCommand ? [`${called} [options]`] : []), `${called} <command> [options]`],
-    },
+    usageOf(group, called),
     { title: 'Commands', lines: twoColumns(rows, columns - indent) },
+    { title: 'More commands', lines: wrap(others.join(', '), columns - indent) },
     { title: 'Examples', lines: twoColumns(group.examples ?? [], columns - indent) },
-    `Run \`${called} <command> --help\` for the options of a command.`,
+    `\`${called} <command> --help\` has the options${others.length === 0 ? '' : `, \`${called} --help --all\` every command`}.`,
   ])
 }
+
+/** Every command of a group and of the groups in it, in a line each. */
+async function fullHelp(group: CommandGroup, called: string, columns: number): Promise<string> {
+  return joinSections(columns, [
+    group.summary,
+    usageOf(group, called),
+    { title: 'Commands', lines: twoColumns(await rowsOf(group), columns - indent) },
+  ])
+}
+
+async function rowsOf(group: CommandGroup): Promise<HelpRow[]> {
+  const rows = Object.entries(group.commands).map(async ([name, entry]): Promise<HelpRow[]> => {
+    const target = await loadEntry(entry)
+    const row: HelpRow = [name, entry.summary ?? '']
+    if (!isGroup(target)) return [row]
+    const below = (await rowsOf(target)).map(([left, right]): HelpRow => [`${name} ${left}`, right])
+    return target.defaultCommand === undefined ? below : [row, ...below]
+  })
+  return (await Promise.all(rows)).flat()
+}
+
+const usageOf = ({ defaultCommand }: CommandGroup, called: string): string =>
+  `Usage: ${called} ${defaultCommand ? '[<command>]' : '<command>'} [options]`
 
 type HelpRow = readonly [left: string, right: string]
 
@@ -67,7 +95,7 @@ const joinSections = (columns: number, sections: readonly Section[]): string =>
 function renderSection(section: Section, columns: number): string[] {
   if (section === undefined) return []
   if (typeof section === 'string') return [wrap(section, columns).join('\n')]
-  if (section.lines.length === 0) return []
+  if (section.lines.every((line) => line === '')) return []
   return [[`${section.title}:`, ...section.lines.map((line) => ' '.repeat(indent) + line)].join('\n')]
 }
 

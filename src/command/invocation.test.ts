@@ -71,15 +71,24 @@ test('a tool’s own --verbose, or its own parser, takes precedence', () => {
   })
   const { verbose, args } = readInvocation(own, ['--verbose', '3', '--quiet'])
   expect({ verbose, args }).toMatchObject({ verbose: false, args: { options: { verbose: 3, quiet: true } } })
-  expect(Object.keys(optionsOf(own))).toEqual(['verbose', 'quiet', 'json', 'timeout', 'grace', 'help'])
+  expect(Object.keys(optionsOf(own))).toEqual(['verbose', 'quiet', 'timeout', 'grace', 'json', 'help'])
   expect(commandHelp(own)).toContain('how much')
   const parsing = defineCommand({ name: 'tool', parse: (argv: string[]) => argv, run: () => undefined })
   expect(readInvocation(parsing, ['--verbose', '--json', '-q']).args).toEqual(['--verbose', '-q'])
 })
 
+test('a command without a scratch has no --timeout and no --grace', async () => {
+  expect(Object.keys(optionsOf(command))).toEqual(['quiet', 'verbose', 'json', 'help'])
+  expect(() => readInvocation(command, ['--timeout', '5s'])).toThrow('unknown option --timeout')
+  expect((await world.stint(['--grace', '1s', 'sweep', '--json'])).envelope().error).toMatchObject({
+    message: 'unknown option --grace',
+  })
+})
+
 test('the page about commands names every common option', () => {
   const page = readFileSync(join(projectRoot, 'docs/command.md'), 'utf8')
-  for (const name of Object.keys(optionsOf(command))) expect(page).toContain(`\`--${name}`)
+  const tool = defineCommand({ name: 'tool', options: {}, run: () => undefined })
+  for (const name of Object.keys(optionsOf(tool))) expect(page).toContain(`\`--${name}`)
 })
 
 test('help shows which options are required and what the others default to, without asking for them', () => {

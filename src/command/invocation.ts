@@ -10,21 +10,22 @@ const volumeOptions = {
   verbose: { type: 'boolean', help: 'print to stderr which directories are used, and how long it takes' },
 } as const satisfies OptionTable
 
-/** Options of every command, whatever parses the rest. Only of `timeout` may a command have its own. */
-const runtimeOptions = {
+/** Options of every command, whatever parses the rest. */
+const answerOptions = {
   json: { type: 'boolean', help: 'answer with one JSON envelope on stdout' },
-  timeout: { type: 'duration', value: 'D', help: 'stop after this long (exit 10)' },
-  grace: { type: 'duration', value: 'D', help: 'time between asking children to end and killing them (5s)' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies OptionTable
 
-/** Options that mean the same for every command of a group, so that they may also precede its name. */
-export const commonOptions: OptionTable = {
-  ...volumeOptions,
-  json: runtimeOptions.json,
-  timeout: runtimeOptions.timeout,
-  grace: runtimeOptions.grace,
-}
+/** Options of commands with a scratch, whose children and work they limit; one may have its own `timeout`. */
+const limitOptions = {
+  timeout: { type: 'duration', value: 'D', help: 'stop after this long (exit 10)' },
+  grace: { type: 'duration', value: 'D', help: 'time between asking children to end and killing them (5s)' },
+} as const satisfies OptionTable
+
+const runtimeOptions = { ...limitOptions, ...answerOptions }
+
+/** Options that mean the same for all commands of a group that have them, so they may precede its name. */
+export const commonOptions: OptionTable = { ...volumeOptions, ...limitOptions, json: answerOptions.json }
 
 /** Splits the common options that a command line begins with, each with its value, from the rest. */
 export function takeCommonOptions(argv: readonly string[]): { common: string[]; rest: string[] } {
@@ -52,11 +53,18 @@ export interface Invocation {
 }
 
 /** All options of a command: its own, then stint's. */
-export const optionsOf = ({ options, parse }: Pick<Command, 'options' | 'parse'>): OptionTable => ({
+export const optionsOf = ({
+  options,
+  parse,
+  bare,
+  stream,
+}: Pick<Command, 'options' | 'parse' | 'bare' | 'stream'>): OptionTable => ({
   ...options,
   ...(parse === undefined && { ...volumeOptions, ...options }),
-  ...runtimeOptions,
+  ...(!bare && limitOptions),
   ...(options?.timeout && { timeout: options.timeout }),
+  ...answerOptions,
+  ...(stream === true && { json: { ...answerOptions.json, help: 'print one JSON object a line' } }),
 })
 
 const defaultGraceMs = 5000

@@ -90,10 +90,10 @@ test('an error on a terminal is wrapped between words', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.resize(40, 24)
-  terminal.enter('clear; stint sessions tail nothing --lines seven')
+  terminal.enter('clear; stint lock history --lines seven')
   await terminal.shows(/5000\.\n\[2\] ready>$/)
   expect(terminal.screen().split('\n').slice(0, 3)).toEqual([
-    'stint sessions tail: --lines takes a',
+    'stint lock history: --lines takes a',
     '  whole number, not "seven" (ARG_ERROR)',
     '  Write it as 0, 7 or 5000.',
   ])

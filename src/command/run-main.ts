@@ -50,10 +50,10 @@ async function main(
     const prefersJson = await isJsonPreferred(output)
     const hasFlag = reply.json
     reply.json ||= prefersJson
-    if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
+    if (target.version !== undefined && asksForVersion(target, argv)) return print(`${target.version}\n`)
     const selected = await selectCommand(target, argv, (called) => (reply.name = called))
-    const { target: command, called, argv: own, help } = selected
-    if (help) return await printHelp(command, called)
+    const { target: command, called, argv: own, help, all } = selected
+    if (help) return await printHelp(command, called, all)
     if (isGroup(command)) return await refuseGroup(command, called, reply)
     const isJsonByDefault = prefersJson && command.envelope !== 'on-request'
     reply.json = hasFlag || isJsonByDefault
@@ -89,18 +89,22 @@ function print(text: string): number {
   throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
 }
 
-async function printHelp(target: Command | CommandGroup, called: string): Promise<number> {
+/** A single command, or the default one of a group, may have a -v of its own. */
+const asksForVersion = (target: Command | CommandGroup, [first]: readonly string[]): boolean =>
+  first === '--version' || (first === '-v' && isGroup(target) && target.defaultCommand === undefined)
+
+async function printHelp(target: Command | CommandGroup, called: string, all = false): Promise<number> {
   const { helpFor } = await import('./help.ts')
-  return print(helpFor(target, called, 1))
+  return print(await helpFor(target, { called, fd: 1, all }))
 }
 
-/** Answers a group that was called without a command; a person is shown its commands as well. */
+/** Answers a group that was called without a command: a person is shown its help. */
 async function refuseGroup(group: CommandGroup, called: string, reply: Reply): Promise<number> {
-  const exit = reply.give({ error: noCommand() })
-  if (reply.json) return exit
+  const error = noCommand(group)
+  if (reply.json) return reply.give({ error })
   const { helpFor } = await import('./help.ts')
-  writeOut(2, `\n${helpFor(group, called, 2)}`)
-  return exit
+  writeOut(2, await helpFor(group, { called, fd: 2, all: false }))
+  return error.exit
 }
 
 /** Is the answer an envelope also without --json? */

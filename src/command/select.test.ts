@@ -24,20 +24,37 @@ test('help of a misspelt command suggests the right one', async () => {
 })
 
 test('without a command: exit 2, and help on stderr', async () => {
-  const { stdout: help } = await world.stint(['--help'])
-  const { code, stdout, stderr } = await world.stint([])
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toBe(`stint: no command given (ARG_ERROR)\n  Choose one of the commands below.\n\n${help}`)
+  for (const group of [[], ['sessions']]) {
+    const { stdout: help } = await world.stint([...group, '--help'])
+    expect(await world.stint(group)).toMatchObject({ code: 2, stdout: '', stderr: help })
+  }
+})
+
+test('--help --all lists every command of a group, and of the groups in it', async () => {
+  const { stdout } = await world.stint(['--help', '--all'])
+  expect(stdout).toMatch(/^ {2}lock acquire +claim a workspace or paths in it$/m)
+  expect(stdout).toMatch(/^ {2}demo +see stint at work/m)
+  expect((await world.stint(['help', '--all'])).stdout).toBe(stdout)
+  const sessions = await world.stint(['sessions', '--help', '--all'])
+  expect(sessions.stdout).toMatch(/^ {2}prune +move old ones to the trash$/m)
+})
+
+test('-v prints the version, as --version does', async () => {
+  const { stdout } = await world.stint(['--version'])
+  expect(await world.stint(['-v'])).toMatchObject({ code: 0, stdout })
 })
 
 test('an error in a group starts with the name of the group; in JSON it is only an envelope', async () => {
-  expect((await world.stint(['sessions'])).stderr).toMatch(/^stint sessions: no command given/)
   expect((await world.stint(['lock', 'acquir'])).stderr).toMatch(
     /^stint lock: unknown command .*\n {2}Did you mean stint lock acquire\?\n$/,
   )
   const { stderr, envelope } = await world.stint(['--json', 'lock'])
   expect(stderr).toBe('')
-  expect(envelope().error).toMatchObject({ code: 'ARG_ERROR', message: 'no command given' })
+  expect(envelope().error).toMatchObject({
+    code: 'ARG_ERROR',
+    message: 'no command given',
+    suggestion: expect.stringContaining('Commands: status, acquire,'),
+  })
 })
 
 test('a common option may precede the command', async () => {

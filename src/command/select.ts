@@ -11,6 +11,8 @@ interface Selection {
   argv: readonly string[]
   /** Whether help was requested. For a group, false means that no subcommand was given. */
   help: boolean
+  /** Whether it was requested with `--all`: of a group with every command in it. */
+  all: boolean
 }
 
 export const isGroup = (target: Command | CommandGroup): target is CommandGroup => 'commands' in target
@@ -21,21 +23,21 @@ export async function selectCommand(
   argv: readonly string[],
   enter: (called: string) => void = () => {},
 ): Promise<Selection> {
-  let selected: Selection = { target, called: target.name, argv, help: false }
+  let selected: Selection = { target, called: target.name, argv, help: false, all: false }
   for (;;) {
     enter(selected.called)
-    const { target, called, help } = selected
+    const { target, called, help, all } = selected
     if (!isGroup(target)) return selected
     // Options before a command are read as if they followed it.
     const { common, rest } = takeCommonOptions(selected.argv)
     const [name, ...others] = rest
     const isNamed = name !== undefined && (isHelp(name) || !name.startsWith('-'))
     if (!isNamed && !help && target.defaultCommand !== undefined)
-      return { target: await loadEntry(target.defaultCommand), called, argv: selected.argv, help }
+      return { ...selected, target: await loadEntry(target.defaultCommand) }
     if (name === undefined) return selected
     if (isHelp(name)) {
       const about = others.filter((word) => !word.startsWith('-'))
-      selected = { target, called, argv: about, help: true }
+      selected = { target, called, argv: about, help: true, all: others.includes('--all') }
       if (about.length === 0) return selected
       continue
     }
@@ -46,6 +48,7 @@ export async function selectCommand(
       called: `${called} ${name}`,
       argv: [...common, ...others],
       help,
+      all,
     }
   }
 }
@@ -56,9 +59,9 @@ export const loadEntry = async (entry: CommandEntry): Promise<Command | CommandG
 
 const isHelp = (word: string): boolean => ['--help', '-h', 'help'].includes(word)
 
-/** The error of a group that is called without a command; its help follows. */
-export const noCommand = (): StintError =>
-  new StintError('ARG_ERROR', 'no command given', { hint: 'Choose one of the commands below.' })
+/** The error of a group that is called without a command. */
+export const noCommand = (group: CommandGroup): StintError =>
+  new StintError('ARG_ERROR', 'no command given', { hint: listed(group) })
 
 function unknownCommand(group: CommandGroup, called: string, name: string): StintError {
   if (name.startsWith('-')) return unknownGroupOption(group, called, name)

@@ -115,6 +115,9 @@ const copying: FaultedCommand['faults'] = (ended) => {
   return changing(() => isThere)(ended)
 }
 
+/** A program that ends a command of stint with Ctrl-C as soon as it has printed something. */
+const stintOnce = join(projectRoot, 'test/fixtures/stint-once.mjs')
+
 /** A program that opens a session, does everything with it and closes it, and says what was acknowledged. */
 const life = (how: 'create' | 'resume', id: string): FaultedCommand => ({
   title: how,
@@ -432,14 +435,14 @@ export const faultedCommands: readonly FaultedCommand[] = [
   { title: 'temp watch', args: ['temp', 'watch', '--max-runtime', '1ms'], faults: reading(() => undefined) },
   {
     title: 'lock status --watch',
-    args: ['lock', 'status', '--watch', '--timeout', '300ms'],
-    clean: 'TIMEOUT',
+    program: stintOnce,
+    args: ['lock', 'status', '--watch', '--interval', '50ms'],
     faults: reading(() => undefined),
   },
   {
     title: 'sessions tail --follow',
-    args: ['sessions', 'tail', 'mine', '--follow', '--timeout', '300ms'],
-    clean: 'TIMEOUT',
+    program: stintOnce,
+    args: ['sessions', 'tail', 'mine', '--follow'],
     faults: reading(() => undefined),
   },
   {
@@ -557,8 +560,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
   },
   {
     title: 'ui',
-    program: join(projectRoot, 'test/fixtures/ui-once.mjs'),
-    args: [],
+    program: stintOnce,
+    args: ['ui', '--no-open', '--json'],
     faults: reading(() => undefined),
   },
   { title: 'mcp status', args: ['mcp', 'status', '--json'], faults: reading(() => undefined) },

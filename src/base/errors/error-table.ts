@@ -4,7 +4,7 @@ export interface ErrorEntry {
   readonly exit: number
   /** True only if the identical call may succeed later and nothing has happened yet. */
   readonly retryable: boolean
-  /** What the user can do about it. */
+  /** What the user can do about it; empty if the message says so. */
   readonly hint: string
 }
 
@@ -12,7 +12,8 @@ const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ 
 
 /** All errors by code, ordered by exit code; `docs/errors.md` has a section for each. */
 export const errorTable = {
-  ARG_ERROR: entry(2, 'Correct what the message names, and try again; nothing was done.'),
+  // Its message says what is wrong; a command line also points to the help of its command.
+  ARG_ERROR: entry(2, ''),
   NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),
   SESSION_ID_INVALID: entry(
     2,

@@ -4,6 +4,10 @@ export const lock: CommandGroup = {
   name: 'lock',
   summary: 'Claims on workspaces: who may edit what, and for how long.',
   commands: {
+    status: {
+      summary: 'who holds this workspace',
+      load: async () => (await import('./status.ts')).lockStatusCommand,
+    },
     acquire: {
       summary: 'claim a workspace or paths in it',
       load: async () => (await import('./acquire.ts')).lockAcquireCommand,
@@ -12,17 +16,13 @@ export const lock: CommandGroup = {
       summary: 'give up a claim',
       load: async () => (await import('./end-claim.ts')).lockReleaseCommand,
     },
-    status: {
-      summary: 'who holds this workspace',
-      load: async () => (await import('./status.ts')).lockStatusCommand,
+    wait: {
+      summary: 'wait until the workspace is free',
+      load: async () => (await import('./wait.ts')).lockWaitCommand,
     },
     history: {
       summary: 'who held this workspace, and who was refused',
       load: async () => (await import('./history.ts')).lockHistoryCommand,
-    },
-    wait: {
-      summary: 'wait until the workspace is free',
-      load: async () => (await import('./wait.ts')).lockWaitCommand,
     },
     break: {
       summary: "remove another session's claim",

@@ -3,6 +3,7 @@ import type { CommandGroup } from '../../command/define-command.ts'
 export const sessions: CommandGroup = {
   name: 'sessions',
   summary: 'Durable records of what tools and agents did: look at them, fork, verify and repair them.',
+  everyday: ['list', 'show', 'tail', 'search'],
   commands: {
     list: {
       summary: 'the newest sessions, or the largest',

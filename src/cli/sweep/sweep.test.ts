@@ -354,7 +354,7 @@ test('Ctrl-C ends a sweep in the middle of a large scratch, and the next sweep r
   const scratch = plant(world, { ...ownIdentity(), pid: deadPid })
   for (let n = 0; n < 20_000; n++) writeFileSync(join(scratch, `file-${n}`), '')
   const trash = join(world.root, 'trash')
-  const sweep = world.startStint(['sweep', '--grace', '10m'])
+  const sweep = world.startStint(['sweep'])
   await until('the sweep removes it', () => existsSync(trash) && readdirSync(trash).length > 0)
   sweep.child.kill('SIGINT')
   expect(await sweep.finished).toMatchObject({ code: 130 })
