@@ -21,7 +21,7 @@ test.each<[title: string, extent: SearchExtent]>([
   ['lock release', { calls: /readlink/ }],
   ['run', { every: 6 }],
   ['sessions append', { every: 4 }],
-  ['sessions repair', { every: 6 }],
+  ['sessions repair', { every: 12 }],
   ['temp check', { calls: /\.owner$/ }],
   ['doctor', { calls: /^close .*trial.file$/ }],
   ['hook status', { calls: /git-shim/ }],

@@ -15,8 +15,8 @@ const maxWaiting = 64
 /** How long a command that is about to exit waits for its last lines, in milliseconds. */
 const maxDelayMs = 1000
 
-/** Unknown table, permission denied: an older schema, or a role that may not write there. */
-const refused = new Set<string | undefined>(['42P01', '42501'])
+/** The SQL state of a role that may not write there. */
+const denied = '42501'
 
 /**
  * The activity logs on a server: a row a line. Leases do not wait for it. One statement is under way at a
@@ -41,7 +41,7 @@ export function postgresActivityLogs(
             rows.filter((row) => row.key === key).map(({ line }) => line),
           )
       } catch (error) {
-        isRefused = refused.has(sqlState(error))
+        isRefused = sqlState(error) === denied
       }
     }
     writing = undefined

@@ -76,7 +76,7 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
     resume: () => open(resumed),
     remove: () => driver.remove(removed),
     fork: () => driver.fork(forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
-    spool: () => driver.spool(visited, [{ log: 'journal', type: 'note', json: '"left"' }]),
+    spool: () => driver.spool(visited, [{ log: 'journal', at: 1, type: 'note', json: '"left"' }]),
     lease: () => lease(pool, `${name}-lease`, 'mine'),
   }
 }

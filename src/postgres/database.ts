@@ -29,15 +29,12 @@ export class Database {
   readonly #pool: PostgresPool
   readonly #timeoutMs: number
   readonly #patienceMs: number
-  readonly #requiredVersion: number
   #schemaChecked: Promise<void> | undefined
 
-  /** `requiredVersion`: the version of the schema that has the tables the caller needs. */
-  constructor({ pool, timeoutMs = 10_000, patienceMs = 10_000 }: DatabaseOptions, requiredVersion: number) {
+  constructor({ pool, timeoutMs = 10_000, patienceMs = 10_000 }: DatabaseOptions) {
     this.#pool = pool
     this.#timeoutMs = timeoutMs
     this.#patienceMs = patienceMs
-    this.#requiredVersion = requiredVersion
   }
 
   /** Sends one statement that reads. */
@@ -97,9 +94,7 @@ export class Database {
 
   /** Checks once; a check that failed is repeated by the next query. */
   #checkSchema(): Promise<void> {
-    this.#schemaChecked ??= readSchemaVersion(this.#pool).then((version) =>
-      assertSchema(version, this.#requiredVersion),
-    )
+    this.#schemaChecked ??= readSchemaVersion(this.#pool).then(assertSchema)
     this.#schemaChecked.catch(() => {
       this.#schemaChecked = undefined
     })

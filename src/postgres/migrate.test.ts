@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { runAsync } from '../base/process/run-generator.ts'
 import { migrate } from './migrate.ts'
-import { knownVersion, migrations, migrationScript } from './schema.ts'
+import { migrationScript, schemaVersion as version } from './schema.ts'
 import { postgresRegister } from './register.ts'
 
 let server: PostgresServer
@@ -22,18 +22,17 @@ const catalog = async (database: string) =>
 
 test('the first migration creates the schema, and the second has nothing to do', async () => {
   const pool = server.pool({ database: await server.createDatabase() })
-  expect(await migrate({ pool })).toEqual({ from: 0, to: knownVersion })
-  expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
-  const { rows } = await pool.query('SELECT version, needs FROM stint.migration ORDER BY version')
-  expect(rows).toEqual(migrations.map(({ version, needs }) => ({ version, needs })))
+  expect(await migrate({ pool })).toEqual({ created: true, version })
+  expect(await migrate({ pool })).toEqual({ created: false, version })
+  const { rows } = await pool.query('SELECT version FROM stint.migration')
+  expect(rows).toEqual([{ version }])
 })
 
 test('of twenty migrations at once, one makes the changes and none fails', async () => {
   const database = await server.createDatabase()
   const pools = Array.from({ length: 20 }, () => server.pool({ database, max: 1 }))
   const reports = await Promise.all(pools.map((pool) => migrate({ pool })))
-  expect(reports.filter(({ from }) => from === 0)).toHaveLength(1)
-  expect(reports.every(({ to }) => to === knownVersion)).toBe(true)
+  expect(reports.filter(({ created }) => created)).toHaveLength(1)
 })
 
 test('the SQL script creates the same schema as the migration, and changes nothing the second time', async () => {
@@ -45,7 +44,7 @@ test('the SQL script creates the same schema as the migration, and changes nothi
   await server.admin(migrationScript(), scripted)
   expect(await catalog(scripted)).toEqual(await catalog(migrated))
   const pool = server.pool({ database: scripted })
-  expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
+  expect(await migrate({ pool })).toEqual({ created: false, version })
 })
 
 test('a migration that fails leaves nothing behind, and the next one starts over', async () => {
@@ -63,7 +62,7 @@ test('a migration that fails leaves nothing behind, and the next one starts over
   }
   await expect(migrate({ pool: broken })).rejects.toThrow('division by zero')
   expect(await catalog(database)).toEqual([])
-  expect(await migrate({ pool: real })).toEqual({ from: 0, to: knownVersion })
+  expect(await migrate({ pool: real })).toEqual({ created: true, version })
 })
 
 const use = (pool: pg.Pool) => {
@@ -71,28 +70,32 @@ const use = (pool: pg.Pool) => {
   return runAsync(register, register.read('k'))
 }
 
-test('a missing or older schema is an error that says how to migrate', async () => {
+test('a missing schema is an error that says how to create it', async () => {
   const pool = server.pool({ database: await server.createDatabase() })
   const hint = expect.stringContaining('stint postgres migrate') as string
   await expect(use(pool)).rejects.toMatchObject({ code: 'POSTGRES_SCHEMA', exit: 4, hint })
   await migrate({ pool })
   await pool.query('DELETE FROM stint.migration')
   await expect(use(pool)).rejects.toMatchObject({ code: 'POSTGRES_SCHEMA', hint })
-  expect(await migrate({ pool })).toEqual({ from: 0, to: knownVersion })
+  expect(await migrate({ pool })).toEqual({ created: true, version })
   await expect(use(pool)).resolves.toEqual({ epoch: 0, text: undefined })
 })
 
-test('a newer schema is used unless it needs a newer stint', async () => {
-  const pool = server.pool({ database: await server.createDatabase() })
+test.each([
+  ['older', version - 1, 'Use a new schema'],
+  ['newer', version + 1, 'Install a newer version of stint.'],
+])('a schema that is %s is refused, and not changed', async (_, other, advice) => {
+  const database = await server.createDatabase()
+  const pool = server.pool({ database })
   await migrate({ pool })
-  await pool.query('INSERT INTO stint.migration (version, needs) VALUES ($1, 1)', [knownVersion + 1])
-  await expect(use(pool)).resolves.toEqual({ epoch: 0, text: undefined })
-  expect(await migrate({ pool })).toEqual({ from: knownVersion + 1, to: knownVersion + 1 })
-
-  await pool.query('INSERT INTO stint.migration (version, needs) VALUES ($1, $1)', [knownVersion + 2])
-  const newer = { code: 'POSTGRES_SCHEMA', exit: 4, hint: 'Install a newer version of stint.' }
-  await expect(use(pool)).rejects.toMatchObject(newer)
-  await expect(migrate({ pool })).rejects.toMatchObject(newer)
+  await pool.query('UPDATE stint.migration SET version = $1', [other])
+  const before = await catalog(database)
+  const refusal = { code: 'POSTGRES_SCHEMA', exit: 4, hint: expect.stringContaining(advice) as string }
+  await expect(use(pool)).rejects.toMatchObject(refusal)
+  await expect(migrate({ pool })).rejects.toMatchObject(refusal)
+  expect(await catalog(database)).toEqual(before)
+  const { rows } = await pool.query('SELECT version FROM stint.migration')
+  expect(rows).toEqual([{ version: other }])
 })
 
 test('a role that may not create a schema is denied, but can learn that there is nothing to do', async () => {
@@ -105,5 +108,5 @@ test('a role that may not create a schema is denied, but can learn that there is
     'GRANT USAGE ON SCHEMA stint TO visitor; GRANT SELECT ON stint.migration TO visitor',
     database,
   )
-  expect(await migrate({ pool: visitor })).toEqual({ from: knownVersion, to: knownVersion })
+  expect(await migrate({ pool: visitor })).toEqual({ created: false, version })
 })

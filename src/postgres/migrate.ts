@@ -1,52 +1,45 @@
 import { inTransaction, type PostgresClient, type PostgresPool } from './pool.ts'
 import { explainPostgres, sqlState } from './postgres-errors.ts'
-import {
-  assertSchemaKnown,
-  createMigrationTable,
-  knownVersion,
-  migrations,
-  readSchemaVersion,
-  recordMigration,
-} from './schema.ts'
+import { assertSchema, readSchemaVersion, schemaTables, schemaVersion, versionTable } from './schema.ts'
 
 export interface MigrateReport {
-  /** The version that the schema had; 0 if there was none. */
-  from: number
-  to: number
+  /** False if the schema was there already. */
+  created: boolean
+  version: number
 }
 
 /**
- * Creates the schema `stint`, or updates it to the newest version. Of several processes that do so at once,
- * one makes the changes.
+ * Creates the schema `stint`, if it is missing. Of several processes that do so at once, one creates it.
+ * `POSTGRES_SCHEMA` if the database has another version of it.
  *
  * @example
  * await migrate({ pool: new pg.Pool({ connectionString }) })
  */
 export async function migrate({ pool }: { pool: PostgresPool }): Promise<MigrateReport> {
   try {
-    const schema = await readSchemaVersion(pool)
-    assertSchemaKnown(schema)
-    const { version: from } = schema
-    // Before any write: a role that may only read can learn that the schema is up to date.
-    if (from >= knownVersion) return { from, to: from }
-    return await retryConflicts(() => inTransaction(pool, applyMigrations))
+    // Before any write: a role that may only read can learn that the schema is there.
+    const isThere = await hasSchema(pool)
+    const created = !isThere && (await retryConflicts(() => inTransaction(pool, createSchema)))
+    return { created, version: schemaVersion }
   } catch (error) {
     throw explainPostgres(error)
   }
 }
 
-async function applyMigrations(client: PostgresClient): Promise<MigrateReport> {
-  for (const statement of createMigrationTable) await client.query(statement)
-  // From here on one migration runs at a time, until its transaction ends.
+async function hasSchema(client: PostgresPool | PostgresClient): Promise<boolean> {
+  const version = await readSchemaVersion(client)
+  if (version !== 0) assertSchema(version)
+  return version !== 0
+}
+
+/** Returns false if another process has created it meanwhile. */
+async function createSchema(client: PostgresClient): Promise<boolean> {
+  for (const statement of versionTable) await client.query(statement)
+  // From here on one process creates the schema, until its transaction ends.
   await client.query('LOCK TABLE stint.migration IN SHARE ROW EXCLUSIVE MODE')
-  const schema = await readSchemaVersion(client)
-  assertSchemaKnown(schema)
-  const { version: from } = schema
-  for (const migration of migrations.slice(from)) {
-    for (const statement of migration.statements) await client.query(statement)
-    await client.query(recordMigration(migration))
-  }
-  return { from, to: Math.max(from, knownVersion) }
+  if (await hasSchema(client)) return false
+  for (const statement of schemaTables) await client.query(statement)
+  return true
 }
 
 /**

@@ -4,7 +4,6 @@ import { postgresActivityLogs } from './activity-logs.ts'
 import { Database, milliseconds, type ServerOptions, untilOnDisk } from './database.ts'
 import type { PostgresPool, SqlRow } from './pool.ts'
 import { isConflict, isTimeout, isUncertain, sqlState } from './postgres-errors.ts'
-import { registerVersion } from './schema.ts'
 import { waiterTable } from './waiters.ts'
 
 export interface PostgresRegisterOptions extends ServerOptions {
@@ -32,7 +31,7 @@ const lookUpMs = 5000
  */
 export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
   const { pool, pollMs = 1000 } = options
-  const database = new Database({ ...options, patienceMs: lookUpMs }, registerVersion)
+  const database = new Database({ ...options, patienceMs: lookUpMs })
   const waiters = waiterTable(database)
   const activity = postgresActivityLogs(database)
   const readings = new Map<string, { now: Now; at: number }>()

@@ -1,20 +1,14 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
-/** One step from a version of the schema to the next. It can be repeated: people may run it by hand. */
-export interface Migration {
-  version: number
-  /** The lowest version a program must know to use a schema with this step; older ones are refused. */
-  needs: number
-  statements: readonly string[]
-}
+/** The version of the schema that this program creates and uses. A database with another one is refused. */
+export const schemaVersion = 5
 
-/** Creates the table that records the steps; it comes before the first of them. */
-export const createMigrationTable: readonly string[] = [
+/** Creates the table that has the version. It comes before all others: `migrate` locks it. */
+export const versionTable: readonly string[] = [
   'CREATE SCHEMA IF NOT EXISTS stint',
   `CREATE TABLE IF NOT EXISTS stint.migration (
   version integer PRIMARY KEY,
-  needs integer NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 )`,
 ]
@@ -97,113 +91,66 @@ const sessionTables: readonly string[] = [
 ]
 
 /**
- * All steps, in order and without gaps. A released step is never changed, only followed by another.
- *
  * Rows of the register are small and rewritten all the time. Half of each page is left free, so that the next
  * version of a row fits on the same page, and PostgreSQL need not update the index.
  */
-export const migrations: readonly Migration[] = [
-  {
-    version: 1,
-    needs: 1,
-    statements: [
-      `CREATE TABLE IF NOT EXISTS stint.register (
+const leaseTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS stint.register (
   key text PRIMARY KEY,
   epoch bigint NOT NULL CHECK (epoch > 0),
   text text NOT NULL,
   written_at timestamptz NOT NULL
 ) WITH (fillfactor = 50)`,
-      `COMMENT ON TABLE stint.register IS 'Leases. Only a purge deletes rows, and raises the row swept-until first: epochs must not start again.'`,
-    ],
-  },
-  // A program that knows only leases can still use them.
-  { version: 2, needs: 1, statements: sessionTables },
-  {
-    version: 3,
-    needs: 1,
-    statements: [
-      `CREATE TABLE IF NOT EXISTS stint.waiter (
+  `COMMENT ON TABLE stint.register IS 'Leases. Only a purge deletes rows, and raises the row swept-until first: epochs must not start again.'`,
+  `CREATE TABLE IF NOT EXISTS stint.waiter (
   key text NOT NULL,
   number bigint NOT NULL,
   text text NOT NULL,
   touched_at timestamptz NOT NULL,
   PRIMARY KEY (key, number)
 ) WITH (fillfactor = 50)`,
-      `COMMENT ON TABLE stint.waiter IS 'Who waits for a lease, in order. A row that was not touched for 15 s counts no more.'`,
-    ],
-  },
-  {
-    version: 4,
-    needs: 1,
-    statements: [
-      `CREATE TABLE IF NOT EXISTS stint.activity (
+  `COMMENT ON TABLE stint.waiter IS 'Who waits for a lease, in order. A row that was not touched for 15 s counts no more.'`,
+  `CREATE TABLE IF NOT EXISTS stint.activity (
   id bigint GENERATED ALWAYS AS IDENTITY,
   key text NOT NULL,
   line text NOT NULL,
   PRIMARY KEY (key, id)
 )`,
-      `COMMENT ON TABLE stint.activity IS 'What happened to each lease, the last 1,000 lines of each. Nothing depends on it.'`,
-    ],
-  },
+  `COMMENT ON TABLE stint.activity IS 'What happened to each lease, the last 1,000 lines of each. Nothing depends on it.'`,
 ]
 
-/** The newest version that this program knows. */
-export const knownVersion = migrations.length
-/** The first version with the register. */
-export const registerVersion = 1
-/** The first version with the tables of sessions. */
-export const sessionVersion = 2
+/** Creates all tables, and then notes the version. Repeating it changes nothing. */
+export const schemaTables: readonly string[] = [
+  ...leaseTables,
+  ...sessionTables,
+  `INSERT INTO stint.migration (version) VALUES (${schemaVersion}) ON CONFLICT DO NOTHING`,
+]
 
-/** Records a step. Repeating it changes nothing. */
-export const recordMigration = ({ version, needs }: Migration): string =>
-  `INSERT INTO stint.migration (version, needs) VALUES (${version}, ${needs}) ON CONFLICT DO NOTHING`
+/** The SQL that creates the schema, for `psql`. Running it again changes nothing. */
+export const migrationScript = (): string =>
+  ['BEGIN', ...versionTable, ...schemaTables, 'COMMIT'].map((statement) => `${statement};\n`).join('')
 
-/** The SQL of all steps, for `psql`. Running it again changes nothing. */
-export function migrationScript(): string {
-  const steps = migrations.flatMap((migration) => [...migration.statements, recordMigration(migration)])
-  return ['BEGIN', ...createMigrationTable, ...steps, 'COMMIT'].map((statement) => `${statement};\n`).join('')
-}
-
-/** The schema that a database has; `version` is 0 if it has none. */
-export interface SchemaVersion {
-  version: number
-  needs: number
-}
-
-/** Reads the version in two statements: one that names a missing table would fail. */
-export async function readSchemaVersion(client: PostgresPool | PostgresClient): Promise<SchemaVersion> {
+/** The version of the schema that a database has; 0 if it has none. */
+export async function readSchemaVersion(client: PostgresPool | PostgresClient): Promise<number> {
+  // First, because a statement that names a missing table fails.
   const { rows: tables } = await client.query(`SELECT to_regclass('stint.migration') IS NOT NULL AS there`)
-  if (tables[0]?.there !== true) return { version: 0, needs: 0 }
-  const { rows } = await client.query(
-    'SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM stint.migration',
-  )
-  return { version: Number(rows[0]?.version ?? 0), needs: Number(rows[0]?.needs ?? 0) }
+  if (tables[0]?.there !== true) return 0
+  const { rows } = await client.query('SELECT coalesce(max(version), 0) AS version FROM stint.migration')
+  return Number(rows[0]?.version ?? 0)
 }
 
-/** `POSTGRES_SCHEMA` if the schema is older than `required`, or too new for this program. */
-export function assertSchema(schema: SchemaVersion, required: number): void {
-  const { version } = schema
-  if (version < required) {
-    const problem =
-      version === 0
-        ? 'has no schema "stint" yet'
-        : `has version ${version} of the schema "stint"; ${required} is needed`
-    throw new StintError('POSTGRES_SCHEMA', `the database ${problem}`, {
-      detail: `schema_version=${version} wanted=${required}`,
-    })
-  }
-  assertSchemaKnown(schema)
-}
-
-/** `POSTGRES_SCHEMA` if the schema needs a newer program than this one. */
-export function assertSchemaKnown({ version, needs }: SchemaVersion): void {
-  if (needs <= knownVersion) return
-  throw new StintError(
-    'POSTGRES_SCHEMA',
-    `the schema "stint" has version ${version}, which needs a newer stint`,
-    {
-      detail: `schema_version=${version} needs=${needs} known=${knownVersion}`,
-      hint: 'Install a newer version of stint.',
-    },
-  )
+/** `POSTGRES_SCHEMA` unless the schema has the version that this program uses. */
+export function assertSchema(version: number): void {
+  if (version === schemaVersion) return
+  const detail = `schema_version=${version} wanted=${schemaVersion}`
+  if (version === 0)
+    throw new StintError('POSTGRES_SCHEMA', 'the database has no schema "stint" yet', { detail })
+  const problem = `the schema "stint" has version ${version}, and this stint uses version ${schemaVersion}`
+  throw new StintError('POSTGRES_SCHEMA', problem, {
+    detail,
+    hint:
+      version > schemaVersion
+        ? 'Install a newer version of stint.'
+        : 'Use a new schema: rename the old one (ALTER SCHEMA stint RENAME TO stint_old), then run `stint postgres migrate`.',
+  })
 }

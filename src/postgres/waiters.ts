@@ -3,8 +3,8 @@ import { type Database, milliseconds } from './database.ts'
 import type { SqlRow } from './pool.ts'
 import { sqlState } from './postgres-errors.ts'
 
-/** No such table, or permission denied: the schema is older, or this role may only use leases. */
-const refused = new Set<string | undefined>(['42P01', '42501'])
+/** The SQL state of a role that may only look. */
+const denied = '42501'
 
 /** Asks, until the server refuses: from then on the answer is empty. */
 function unlessRefused() {
@@ -14,7 +14,7 @@ function unlessRefused() {
     try {
       return await ask()
     } catch (error) {
-      if (!refused.has(sqlState(error))) throw error
+      if (sqlState(error) !== denied) throw error
       isUsable = false
       return []
     }

@@ -196,8 +196,8 @@ export interface LogEntry {
 /** An entry that a visitor leaves. */
 export interface SpoolEntry extends LogEntry {
   log: LogName
-  /** When it was left, in ms since the epoch. Entries of earlier versions do not say. */
-  at?: number
+  /** When it was left, in ms since the epoch. */
+  at: number
 }
 
 /** An entry in the spool. */

@@ -16,7 +16,7 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
     const entries = await driver.spooled(manifest.session_id)
     return entries
       .filter((entry) => entry.log === log)
-      .map(({ type, json, at = session.summary.lastAt, masked, spool }) => ({
+      .map(({ type, json, at, masked, spool }) => ({
         pending: true,
         at,
         type,

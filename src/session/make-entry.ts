@@ -2,7 +2,7 @@ import type { AuditRecord } from './audit-record.ts'
 import { succeeds } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { exactJson } from '../base/text/exact-json.ts'
-import { isRecord, isString } from '../base/text/fields.ts'
+import { isNumber, isRecord, isString } from '../base/text/fields.ts'
 import type { SecretGate } from '../secrets/index.ts'
 import type { LogEntry, SpoolEntry } from './driver.ts'
 import { ownPrefix } from './state.ts'
@@ -81,9 +81,9 @@ export function makeAuditEntry({ phase, masked, ...fields }: AuditFields, gate: 
 /** Whether JSON from a spool, which may be damaged, is an entry that a holder can take in. */
 export function isSpoolEntry(value: unknown): value is SpoolEntry {
   if (!isRecord(value)) return false
-  const { log, type, json } = value
+  const { log, at, type, json } = value
   const isLog = log === 'journal' || log === 'audit'
-  return isLog && isString(type) && isString(json) && succeeds(() => JSON.parse(json))
+  return isLog && isNumber(at) && isString(type) && isString(json) && succeeds(() => JSON.parse(json))
 }
 
 function checkName(what: string, name: unknown): asserts name is string {

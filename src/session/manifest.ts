@@ -86,7 +86,7 @@ function prune(revisions: readonly Revision[]): Revision[] {
 }
 
 export function factsOf({ revisions }: Manifest): Facts {
-  // Sessions that were created before there was a choice mask tokens.
+  // Of a damaged session it may not be known what it masks: then it masks more.
   const facts: Facts = { secrets: [], mask: 'tokens' }
   for (const { tool, title, workspace, mode, secrets, mask } of revisions) {
     if (tool !== undefined) facts.tool = tool

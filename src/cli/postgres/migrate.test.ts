@@ -5,7 +5,7 @@ import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
-import { knownVersion } from '../../postgres/schema.ts'
+import { schemaVersion as version } from '../../postgres/schema.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -18,13 +18,12 @@ test('migrate creates the schema once; --print-sql prints the SQL for that, and 
   const [one, two] = [await server.createDatabase(), await server.createDatabase()]
   world.env.STINT_STORE = server.url({ database: one })
   expect(dataOf(await world.stint(['postgres', 'migrate', '--json']))).toEqual({
-    migrated: true,
-    from: 0,
-    to: knownVersion,
+    created: true,
+    version,
   })
-  expect(dataOf(await world.stint(['postgres', 'migrate', '--json']))).toMatchObject({ migrated: false })
+  expect(dataOf(await world.stint(['postgres', 'migrate', '--json']))).toMatchObject({ created: false })
   expect((await world.stint(['postgres', 'migrate'])).stdout).toBe(
-    `the schema has version ${knownVersion}: nothing to do\n`,
+    `the schema has version ${version}: nothing to do\n`,
   )
 
   const printed = await world.stint(['postgres', 'migrate', '--print-sql'], { env: { STINT_STORE: '' } })
@@ -32,8 +31,8 @@ test('migrate creates the schema once; --print-sql prints the SQL for that, and 
   await server.admin(printed.stdout, two)
   const url = server.url({ database: two })
   expect(dataOf(await world.stint(['postgres', 'migrate', '--json', '--store', url]))).toMatchObject({
-    migrated: false,
-    to: knownVersion,
+    created: false,
+    version,
   })
   expect(dataOf(await world.stint(['lock', 'status', '--json', '--store', url]))).toMatchObject({
     claims: [],
@@ -64,7 +63,7 @@ test('pg is loaded from beside stint or from the current directory; if it is mis
   mkdirSync(join(world.workspace, 'node_modules'))
   const pg = join(projectRoot, 'node_modules/pg')
   symlinkSync(pg, join(world.workspace, 'node_modules/pg'))
-  expect(dataOf(await migrate(world.workspace))).toMatchObject({ migrated: true })
+  expect(dataOf(await migrate(world.workspace))).toMatchObject({ created: true })
   symlinkSync(pg, join(world.tmp, 'alone/node_modules/pg'))
-  expect(dataOf(await migrate(world.tmp))).toMatchObject({ migrated: false })
+  expect(dataOf(await migrate(world.tmp))).toMatchObject({ created: false })
 })

@@ -6,7 +6,7 @@ import { openPool } from './open-pool.ts'
 
 export const migrateCommand = defineBareCommand({
   name: 'migrate',
-  summary: 'Creates the schema "stint", or updates it. Safe to run again, and on several machines at once.',
+  summary: 'Creates the schema "stint". Safe to run again, and on several machines at once.',
   options: {
     ...storeOption,
     'print-sql': { type: 'boolean', help: 'print the SQL for psql instead of running it; needs no server' },
@@ -19,14 +19,13 @@ export const migrateCommand = defineBareCommand({
   ],
   async run({ warn }, { options }) {
     if (options['print-sql']) return { sql: migrationScript() }
-    const { from, to } = await migrate({ pool: openPool(needServer(options.store, warn)) })
-    return { migrated: to !== from, from, to }
+    return await migrate({ pool: openPool(needServer(options.store, warn)) })
   },
   render: (answer) => {
-    if (answer.sql !== undefined) return answer.sql
-    if (!answer.migrated) return `the schema has version ${answer.to}: nothing to do`
-    return answer.from === 0
-      ? `created the schema, version ${answer.to}`
-      : `updated the schema from version ${answer.from} to ${answer.to}`
+    if ('sql' in answer) return answer.sql
+    const { created, version } = answer
+    return created
+      ? `created the schema, version ${version}`
+      : `the schema has version ${version}: nothing to do`
   },
 })

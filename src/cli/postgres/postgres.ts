@@ -5,7 +5,7 @@ export const postgres: CommandGroup = {
   summary: 'Leases and sessions in PostgreSQL, for more than one machine.',
   commands: {
     migrate: {
-      summary: 'create or update the schema',
+      summary: 'create the schema',
       load: async () => (await import('./migrate.ts')).migrateCommand,
     },
     purge: {

@@ -24,7 +24,6 @@ import {
 } from '../../session/index.ts'
 import { emptyLogEnds } from '../../session/log/index.ts'
 import { Database, type DatabaseOptions, milliseconds, untilOnDisk } from '../database.ts'
-import { sessionVersion } from '../schema.ts'
 import { wantedSessions } from '../waiters.ts'
 import { measureRows } from './disk-use.ts'
 import { forkRows } from './fork.ts'
@@ -68,7 +67,7 @@ export class PostgresDriver implements StoreDriver {
   readonly #wanted: ReturnType<typeof wantedSessions>
 
   constructor({ clock = systemClock, ...options }: PostgresStoreOptions) {
-    this.#database = new Database(options, sessionVersion)
+    this.#database = new Database(options)
     this.#clock = recordClock(clock)
     this.#wanted = wantedSessions(this.#database)
   }

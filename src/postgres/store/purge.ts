@@ -3,7 +3,6 @@ import { isClaimsKey, type Register, sweepKey } from '../../lease/index.ts'
 import { Database, type Query } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
 import { postgresRegister } from '../register.ts'
-import { sessionVersion } from '../schema.ts'
 import { forgetWanted } from '../waiters.ts'
 
 export interface PurgeOptions {
@@ -32,7 +31,7 @@ const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'sp
  */
 export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOptions): Promise<PurgeReport> {
   const report = { sessions: 0, records: 0, leases: await purgeLeases(pool, olderThanMs) }
-  const database = new Database({ pool }, sessionVersion)
+  const database = new Database({ pool })
   await forgetWanted(database, olderThanMs)
   // A transaction for each session, so that other processes never wait long for a lock.
   for (;;) {

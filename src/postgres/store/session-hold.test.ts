@@ -137,7 +137,7 @@ test('a silent writer whose session was removed is fenced', async () => {
 test('entries of visitors are taken in in the order in which they were left', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   const numbers = Array.from({ length: 50 }, (_, n) => n)
-  const entries = numbers.map((n) => ({ log: 'journal' as const, type: 'note', json: String(n) }))
+  const entries = numbers.map((n) => ({ log: 'journal' as const, at: 1, type: 'note', json: String(n) }))
   await new PostgresDriver({ pool: sessions.pool }).spool('mine', entries)
   await session.close()
   expect(await sessions.data('mine')).toEqual(numbers)
@@ -146,7 +146,8 @@ test('entries of visitors are taken in in the order in which they were left', as
 test('an invalid entry in the spool is set aside, and those around it are taken in', async () => {
   await (await sessions.store.create({ id: 'mine' })).close()
   const driver = new PostgresDriver({ pool: sessions.pool })
-  const leave = (n: number) => driver.spool('mine', [{ log: 'journal', type: 'note', json: String(n) }])
+  const leave = (n: number) =>
+    driver.spool('mine', [{ log: 'journal', at: 1, type: 'note', json: String(n) }])
   const invalid = [
     '{',
     'null',

@@ -106,7 +106,7 @@ test.each(['before', 'after'])(
     const { hasSpool } = FilesystemDriver.prototype
     driver.hasSpool = async (id) => {
       if (when === 'before') await store.remove(id)
-      else await driver.spool(id, [{ log: 'journal', type: 'late', json: '1' }])
+      else await driver.spool(id, [{ log: 'journal', at: 1, type: 'late', json: '1' }])
       const left = await hasSpool.call(driver, id)
       if (when === 'after') await store.remove(id)
       return left

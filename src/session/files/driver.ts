@@ -259,7 +259,7 @@ export class FilesystemDriver implements StoreDriver {
     const id = await withFileErrors(`restore ${name}`, undefined, () =>
       this.#home.newQueue().run(restoreRemovedSession(this.#home, name)),
     )
-    // If its disk was full, or its stint older, the process that removed the session still seems to hold it.
+    // If its disk was full, the process that removed the session still seems to hold it.
     // A damaged session keeps that holder.
     await this.unlock(id).catch(() => {})
     return id

@@ -155,8 +155,6 @@ export class ListCache {
     const summaries: SessionSummary[] = []
     for (const row of this.#rows) {
       const [marks, summary] = row
-      // An earlier version has written this row, without the blocks.
-      if (summary.diskBytes === undefined) continue
       if (marks !== this.#marksOf(summary.id) || !ids.delete(summary.id)) continue
       this.#kept.push(row)
       summaries.push(summary)

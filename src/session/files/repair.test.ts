@@ -306,9 +306,9 @@ test('a session that was noted as damaged and restored from a backup is in order
   expect((await store.inspect(id)).summary.state).toBe('closed')
 })
 
-test('150,000 intact records after the damage are copied', async () => {
+test('40,000 intact records after the damage are copied', async () => {
   const id = await makeSession()
-  const more = 150_000
+  const more = 40_000
   const body = encodeBody('message', '1')
   const line = (seq: number): string =>
     encodeLine(journalCodec, { seq, at: 1, group: seq, epoch: 1 }, body, '').line
@@ -361,7 +361,7 @@ test('after random damage every intact record is in the copy, in order, and none
   const written = files.map((file) => linesIn(join(pristine, file)))
   const below = numbersFrom(20)
   let copies = 0
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < 60; round++) {
     rmSync(directory, { recursive: true })
     copyTree(pristine, directory)
     for (const file of below(3) === 0 ? files : [files[below(2)] ?? ''])
@@ -389,7 +389,7 @@ test('after random damage every intact record is in the copy, in order, and none
     expect(await (await store.inspect(copy)).health(), `round ${round}`).toMatchObject({ ok: true })
     copies += 1
   }
-  expect(copies).toBeGreaterThan(100)
+  expect(copies).toBeGreaterThan(40)
 })
 
 /** What a line says, and when: without its number, and its place in a group and a chain. */

@@ -6,7 +6,7 @@ import type { LogEnd, LogName } from '../log/log-end.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import type { BlobName } from '../log/record.ts'
 import type { Leftover } from '../log/scan.ts'
-import { attestedBy, type Facts, factsOf, type Manifest, newManifest, revised } from '../manifest.ts'
+import { attestedBy, factsOf, type Manifest, newManifest, revised } from '../manifest.ts'
 import { damageFound, sessionLocked } from '../session-errors.ts'
 import type { Health } from '../store.ts'
 import { findIntactLines, type IntactLine, LineReader } from './intact-lines.ts'
@@ -189,10 +189,8 @@ async function copySalvage(
 function manifestOfCopy(manifest: Manifest): Manifest {
   const { session_id, created_at, labels } = manifest
   const createdAt = Date.parse(created_at)
-  // Of a session without a manifest it is not known what it masked.
-  const facts: Facts = manifest.revisions.length === 0 ? { secrets: [], mask: 'tokens' } : factsOf(manifest)
   const made = { ...newManifest(session_id, filesystemId, createdAt), ...(labels && { labels }) }
-  return revised(made, createdAt, { kind: 'create', ...facts })
+  return revised(made, createdAt, { kind: 'create', ...factsOf(manifest) })
 }
 
 /** Encodes intact lines again: numbered from 1 on, each chained to the one before it, and one to a group. */
