@@ -81,7 +81,6 @@ const commands = [
   'lock status --all',
   'lock history',
   'hook status',
-  'mcp status',
   'doctor',
   'sweep --dry-run',
 ]

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Terminal } from '../support/terminal.ts'
 import { until } from '../support/world.ts'
 import type { Agent, Rig } from './rig.ts'
 
@@ -79,6 +80,21 @@ export async function startDaemon(rig: Rig): Promise<Agent> {
   appendFileSync(join(rig.tmp, '.codex/config.toml'), states.join('\n'))
   await rig.start('codex', ['app-server', 'daemon', 'start'], { cwd: rig.repository }).finished
   return { ...codex, interactive: (prompt) => ['codex', ...asksNothing, prompt] }
+}
+
+/** Trusts all hooks as a user does: `/hooks` and `t` in a window of Codex. */
+export async function trustHooks(rig: Rig): Promise<void> {
+  await using terminal = await Terminal.open(rig, ['sh', '-i'], 'window-hooks')
+  terminal.resize(120, 40)
+  terminal.enter(`cd ${rig.repository} && codex ${asksNothing.join(' ')}`)
+  // Codex reports hooks that are new or changed when it starts.
+  await rig.answer(terminal, { question: /Hooks need review/ }, 'Escape')
+  await terminal.shows(/Ask Codex to do anything/)
+  // Codex takes an Enter that comes with the text for a part of it.
+  terminal.press('/hooks')
+  await rig.answer(terminal, { question: /^› \/hooks/m }, 'Enter')
+  await rig.answer(terminal, { question: /t trust all/ }, 't')
+  await terminal.shows(/enter details · esc close/)
 }
 
 interface ListedHook {

@@ -31,7 +31,8 @@ export class Model implements AsyncDisposable {
     // Agents have this server as their proxy, too.
     this.#server.on('connect', (request: IncomingMessage, socket) => {
       this.refusedHosts.add(request.url ?? '')
-      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+      // Codex closes connections when it ends, whatever is still to be read.
+      socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\n\r\n')
     })
   }
 

@@ -127,8 +127,8 @@ export class Rig extends World {
     return terminal
   }
 
-  /** Answers the agent's question. A key that comes too early gets lost, so it is pressed again. */
-  async answer(window: Terminal, { question }: Agent, key: 'Enter' | 'Escape'): Promise<void> {
+  /** Answers a question on the screen. A key that comes too early gets lost, so it is pressed again. */
+  async answer(window: Terminal, { question }: Pick<Agent, 'question'>, key: string): Promise<void> {
     await window.shows(question)
     let pressedAt = 0
     await until('the question is answered', () => {

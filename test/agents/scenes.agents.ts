@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/world.ts'
 import { claude } from './claude.ts'
-import { codex, startDaemon } from './codex.ts'
+import { codex, startDaemon, trustHooks } from './codex.ts'
 import type { Step } from './model.ts'
 import { noteStarts, noteVariables, printReport, printVersions } from './report.ts'
 import { Rig } from './rig.ts'
@@ -500,3 +500,21 @@ test.each(agents)(
     expect(byNode).toBeLessThanOrEqual(0.05 * sent)
   },
 )
+
+test('Codex trusts hooks by their command: stint says untrusted, trusted, and modified after a changed option', async () => {
+  await using rig = await Rig.open()
+  const said = async (): Promise<unknown[]> => {
+    const status = await rig.stint(['hook', 'status', 'codex', '--json'], { cwd: rig.repository })
+    const { hooks } = status.envelope().data as { hooks: { trust: string }[] }
+    const doctor = await rig.stint(['doctor', '--json'], { cwd: rig.repository })
+    return [hooks[0]?.trust, doctor.stdout.includes('enter /hooks and press t')]
+  }
+  expect(await said()).toEqual(['untrusted', true])
+  await trustHooks(rig)
+  expect(await said()).toEqual(['trusted', false])
+  const { stdout } = await rig.stint(['hook', 'install', 'codex', '--wait', '20s', '--json'])
+  expect(stdout).toContain('have changed since you trusted them, and so refuses no call')
+  expect(await said()).toEqual(['modified', true])
+  await trustHooks(rig)
+  expect(await said()).toEqual(['trusted', false])
+})

@@ -564,5 +564,4 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['ui', '--no-open', '--json'],
     faults: reading(() => undefined),
   },
-  { title: 'mcp status', args: ['mcp', 'status', '--json'], faults: reading(() => undefined) },
 ]

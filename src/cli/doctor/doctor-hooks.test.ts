@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { plantCodex, trustingCodex } from '../../../test/support/codex-stand-in.ts'
 import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
@@ -181,26 +182,70 @@ test('a file that the agent cannot read: the installation warns, and the doctor 
   ])
 })
 
-test('Codex: hooks that are off and an invalid config.toml are problems, untrusted hooks get a note', async () => {
+test('Codex: hooks that are switched off and an invalid config.toml are problems', async () => {
   await using world = new HookUser()
   await world.change('install', 'codex')
   const config = join(world.user, '.codex/config.toml')
+  const problems = async (): Promise<string> => (await doctor(world)).problems.join('\n')
   writeFileSync(config, 'model = "x"\n[features]\nother = true\nhooks = false # for now\n')
-  expect((await doctor(world)).problems.join('\n')).toContain('config.toml switches hooks off')
+  expect(await problems()).toContain('config.toml switches hooks off')
   writeFileSync(config, 'features = { hooks = false }\n')
-  expect((await doctor(world)).problems.join('\n')).toContain('config.toml switches hooks off')
+  expect(await problems()).toContain('config.toml switches hooks off')
   writeFileSync(config, '[features\nhooks = false\n')
-  expect((await doctor(world)).problems.join('\n')).toMatch(
-    /config\.toml is not valid TOML \(line 1, column \d+: /,
-  )
+  expect(await problems()).toMatch(/config\.toml is not valid TOML \(.* in line 1, column \d+\)/)
   writeFileSync(config, '[features]\nhooks = true\n[tools]\nhooks = false\n')
-  const untrusted = await doctor(world)
-  expect([untrusted.code, untrusted.notes[0]]).toEqual([0, expect.stringContaining('enter /hooks in Codex')])
-  writeFileSync(
-    config,
-    `[hooks.state."${world.file('codex')}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n`,
+  expect(await problems()).toBe('')
+})
+
+test('Codex: install, hook status and the doctor say whether Codex runs the hooks, and what to press', async () => {
+  await using world = new HookUser()
+  const path = world.file('codex')
+  const said = async (...options: string[]): Promise<Record<string, unknown>> => {
+    const { next } = (await world.hook(['install', 'codex', ...options])).envelope().data as {
+      next: string[]
+    }
+    const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { trust: string }[] }
+    const { code, problems, notes } = await doctor(world)
+    return { next: next[0], status: hooks[0]?.trust, code, doctor: [...problems, ...notes].join('\n') }
+  }
+  const presses = (what: string): unknown => expect.stringMatching(new RegExp(`${what}.*/hooks and press t`))
+  const nothing = 'it is not known whether Codex trusts these hooks'
+  expect(await said()).toEqual({
+    next: presses(nothing),
+    status: 'unknown',
+    code: 0,
+    doctor: presses(nothing),
+  })
+  trustingCodex(world.bin, path, 'untrusted')
+  expect(await said()).toEqual({
+    next: presses('you have not trusted them yet'),
+    status: 'untrusted',
+    code: 4,
+    doctor: expect.stringContaining('you have not trusted them yet'),
+  })
+  trustingCodex(world.bin, path, 'trusted')
+  const trusted = await said()
+  expect(trusted).toMatchObject({ status: 'trusted', code: 0, doctor: '' })
+  expect(trusted.next).not.toContain('Codex')
+  trustingCodex(world.bin, path, 'modified', 'trusted')
+  expect(await said('--wait', '20s')).toEqual({
+    next: presses('have changed since you trusted them, and so refuses no call'),
+    status: 'modified',
+    code: 4,
+    doctor: expect.stringContaining('have changed since you trusted them'),
+  })
+  const shown = (await world.onTerminal('hook status')).replaceAll(/\s+/g, ' ')
+  expect(shown).toContain(
+    'have changed since you trusted them, and so refuses no call; start Codex, enter /hooks',
   )
-  expect((await doctor(world)).notes).toEqual([])
+})
+
+test('stint status does not start Codex', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'codex')
+  plantCodex(world.bin, `touch '${world.tmp}/started'; exec cat`)
+  await world.stint(['status'], { cwd: world.project })
+  expect(existsSync(join(world.tmp, 'started'))).toBe(false)
 })
 
 test('the OpenCode plugin is run in the runtime inside OpenCode, if there is one', async () => {

@@ -2,14 +2,17 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
+import { agentTitle } from '../../hook/hosts.ts'
+import { installedServers } from '../../hook-install/mcp/install-server.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
 import { createScratch, rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
-import { type Check, countLevels, Examination, type Level, renderCheck } from '../health/check.ts'
+import { type Check, countLevels, Examination, fail, type Level, ok, renderCheck } from '../health/check.ts'
 import { judgeClock, newestIn, setBackSince } from '../health/clock.ts'
 import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
 import { checkMount, judgeSpace, readSpace } from '../health/file-system.ts'
@@ -21,7 +24,7 @@ import { checkShell, judgeIdentity, judgeNode } from '../health/runtime.ts'
 import { judgeHomeSessions } from '../health/sessions.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
-import { plural } from '../text/format.ts'
+import { plural, shortPath } from '../text/format.ts'
 
 /** Milliseconds that measuring the temp directory may take. */
 const measureWithinMs = 2000
@@ -61,6 +64,7 @@ async function examineAll(examination: Examination): Promise<void> {
   const tmp = await examination.look('temp', () => findTmp())
   if (tmp !== undefined) await examineTemp(examination, rootOf(tmp).path)
   await examination.check('hooks', tryHooks)
+  await examination.check('mcp', checkServers)
   await examination.check('postgres', async () => {
     const url = storeOfEnvironment()
     return url === undefined ? [] : await (await import('../health/postgres.ts')).checkPostgres(url)
@@ -105,6 +109,14 @@ async function tryHooks(): Promise<Check[]> {
     remove()
   }
 }
+
+/** One check for each settings file that starts the MCP server; no agent needs it. */
+const checkServers = (): Check[] =>
+  installedServers([], undefined, findWorkspace().path).map(({ agent, path, wrong }) => {
+    const at = `${agentTitle(agent)} (${visibleText(shortPath(path))})`
+    if (wrong === undefined) return ok('mcp', `${at}: installed`)
+    return fail('mcp', `${at}: ${visibleText(wrong.problem)}`, wrong.fix)
+  })
 
 /** Returns false if the directory cannot be used: then a failure inside it is not a finding of its own. */
 async function examineDirectory(

@@ -517,7 +517,7 @@ test('the output names the change and the next steps', async () => {
   plant(world.file('codex'), '{"hooks": {}}\n')
   const stdout = (await world.onTerminal('hook install')).replaceAll(/\s+/g, ' ')
   expect(stdout).toContain(`Codex: installed in ${shortPath(world.file('codex'), world.env.HOME)}`)
-  expect(stdout).toContain('enter /hooks in Codex')
+  expect(stdout).toContain('start Codex, enter /hooks and press t.')
 })
 
 test("OpenCode: stint writes its own plugin, and leaves another's alone", async () => {

@@ -1,8 +1,10 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { commonOptions } from '../../command/invocation.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
+import { describeTrust, trustOf } from '../../hook-install/doctor/codex-trust.ts'
 import { doublesOf } from '../../hook-install/doctor/examine.ts'
 import { pathLine } from '../../hook-install/git/shim.ts'
+import { inspect } from '../../hook-install/inspect.ts'
 import { type HookTarget, shimTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { findWorkspace } from '../../lease/index.ts'
@@ -118,10 +120,10 @@ export const installCommand = defineBareCommand({
     if (!dryRun)
       for (const { problem, fix } of targets.flatMap((target) => doublesOf(target, workspace)))
         warnEach(`${problem}; ${fix}`)
-    return {
-      ...data,
-      next: dryRun ? [] : [...(positionals.includes('vscode') ? [forVsCode] : []), ...nextSteps(targets)],
-    }
+    if (dryRun) return { ...data, next: [] }
+    const trust = await Promise.all(targets.map((target) => trustStep(target, workspace)))
+    const forVsCode = positionals.includes('vscode') ? [vsCodeReads] : []
+    return { ...data, next: [...forVsCode, ...trust.flat(), ...nextSteps(targets)] }
   },
   render: (data, { columns }) =>
     'snippet' in data ? data.snippet : renderChanges(data.hooks, data.dry_run, columns, data.next),
@@ -150,13 +152,18 @@ function readWait(waitMs: number | undefined): number | undefined {
   return waitMs
 }
 
-const forVsCode = "VS Code runs the hooks in Claude Code's settings (`chat.hookFilesLocations`)."
+const vsCodeReads = "VS Code runs the hooks in Claude Code's settings (`chat.hookFilesLocations`)."
+
+/** What the user must do before Codex runs the hooks; an option that has changed makes it ask again. */
+async function trustStep(target: HookTarget, workspace: string): Promise<string[]> {
+  const obstacle = describeTrust(await trustOf(inspect(target), workspace))
+  return obstacle === undefined ? [] : [`${obstacle.problem}: ${obstacle.fix}.`]
+}
 
 /** The steps that are left to the user after an installation. */
 function nextSteps(targets: readonly HookTarget[]): string[] {
   const agents = new Set(targets.map(({ agent }) => agent))
   return [
-    ...(agents.has('codex') ? ['Codex runs new hooks only when you trust them: enter /hooks in Codex.'] : []),
     ...(agents.has('git') ? [] : ['`stint hook install git` guards the commits of a repository, too.']),
     ...targets.flatMap(({ kind, path }) =>
       kind === 'shim' ? [`Put it before git, in the profile of your shell: ${pathLine(path)}`] : [],

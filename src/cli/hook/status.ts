@@ -1,42 +1,60 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import { type CodexTrust, describeTrust, trustOf } from '../../hook-install/doctor/codex-trust.ts'
 import { doublesOf } from '../../hook-install/doctor/examine.ts'
 import { type Installation, inspect, type Problem } from '../../hook-install/inspect.ts'
+import type { TargetName } from '../../hook/host.ts'
 import { agentTitle } from '../../hook/hosts.ts'
-import { allAgents, hasAgent } from '../../hook-install/agents.ts'
+import { allAgents, hasAgent, type InstallPlace } from '../../hook-install/agents.ts'
+import {
+  installedServers,
+  isMcpAgent,
+  type ServerInstallation,
+} from '../../hook-install/mcp/install-server.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrap } from '../../base/text/wrap.ts'
+import { showWork } from '../terminal/progress.ts'
 import { shortenPaths, shortPath } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 interface StatusData {
   /** `notes`: what could be better, such as hooks that are installed twice. */
-  hooks: (Installation & { notes: Problem[] })[]
+  hooks: (Installation & { notes: Problem[]; trust?: CodexTrust })[]
   /** The user's agents that have no hooks. */
   without: string[]
+  /** The MCP server of stint in the settings of agents. */
+  servers: ServerInstallation[]
 }
 
 export const hookStatusCommand = defineBareCommand({
   name: 'status',
-  summary: 'Shows where hooks are installed, and with which options. `stint doctor` tries them.',
+  summary:
+    'Shows where hooks and the MCP server are installed, with which options, and whether Codex trusts its hooks. `stint doctor` tries them.',
   positionals: agentPositionals,
   options: placeOptions,
   examples: [['stint hook status', 'all hooks that can be seen from here']],
-  run(_, { options, positionals }): StatusData {
+  async run(context, { options, positionals }): Promise<StatusData> {
     const agents = readAgents(positionals)
+    const place = readPlace(options)
     const workspace = findWorkspace().path
-    const hooks = targetsToInspect(agents, readPlace(options), workspace)
+    const installed = targetsToInspect(agents, place, workspace)
       .map(inspect)
       .filter(({ state }) => state !== 'absent')
-      .map((hook) => ({ ...hook, notes: doublesOf(hook, workspace) }))
+    const hooks = await showWork('asking Codex', context, () =>
+      Promise.all(installed.map((hook) => withNotes(hook, workspace))),
+    )
     const has = new Set(hooks.map(({ agent }) => agent))
     const asked = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents
-    return { hooks, without: asked.filter((agent) => !has.has(agent)) }
+    return {
+      hooks,
+      without: asked.filter((agent) => !has.has(agent)),
+      servers: serversOf(agents, place, workspace),
+    }
   },
-  render: ({ hooks, without }, { columns }) =>
+  render: ({ hooks, without, servers }, { columns }) =>
     [
       ...table(hooks, installationColumns, columns).flatMap((line, index) => {
         const { problem, notes = [] } = hooks[index - 1] ?? {}
@@ -50,8 +68,27 @@ export const hookStatusCommand = defineBareCommand({
         ]
       }),
       ...without.map((agent) => `${agentTitle(agent)}: no hooks (\`stint hook install ${agent}\`)`),
+      ...servers.flatMap((server) => wrap(shortenPaths(describeServer(server), columns), columns, 2)),
     ].join('\n') || 'no agents and no hooks were found here',
 })
+
+async function withNotes(hook: Installation, workspace: string): Promise<StatusData['hooks'][number]> {
+  const trust = await trustOf(hook, workspace)
+  const obstacle = describeTrust(trust)
+  const notes = [...(obstacle === undefined ? [] : [obstacle]), ...doublesOf(hook, workspace)]
+  return { ...hook, notes, ...(trust !== undefined && { trust }) }
+}
+
+function serversOf(agents: readonly TargetName[], place: InstallPlace | undefined, workspace: string) {
+  const named = agents.filter(isMcpAgent)
+  const hasNone = place === 'local' || (agents.length > 0 && named.length === 0)
+  return hasNone ? [] : installedServers(named, place, workspace)
+}
+
+function describeServer({ agent, path, wrong }: ServerInstallation): string {
+  const at = `${agentTitle(agent)}: MCP server in ${shortPath(path)}`
+  return visibleText(wrong === undefined ? at : `${at}: ${wrong.problem}; ${wrong.fix}`)
+}
 
 const installationColumns: Column<Installation>[] = [
   { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },

@@ -148,22 +148,27 @@ test('without a name: every agent that the user has; a broken file of one does n
     failures: [{ agent: 'codex', code: 'SETTINGS_INVALID' }],
   })
   expect(world.read(world.server('codex'))).toBe('not TOML')
-  const { data } = (await world.mcp('status')).envelope()
-  expect(data).toMatchObject({ servers: [{ agent: 'claude', state: 'installed' }], without: ['codex'] })
+  expect((await world.hook(['status'])).envelope().data).toMatchObject({
+    servers: [{ agent: 'claude', place: 'user', path: world.server('claude'), state: 'installed' }],
+  })
 })
 
-test('status tells a server of another program, and one whose program is missing', async () => {
+test('hook status and the doctor tell a server of another program, and one whose program is missing', async () => {
   await using world = new McpUser()
   await world.changes('install', ...agents)
   writeFileSync(world.server('claude'), '{"numStartups": 4}')
   const text = world.read(world.server('codex')).replace(stintBin, '/nowhere/stint.cjs')
   writeFileSync(world.server('codex'), text)
   writeFileSync(world.server('gemini'), '{"mcpServers": {"stint": {"command": "npx", "args": ["x"]}}}')
-  const { data } = (await world.mcp('status')).envelope()
+  const { data } = (await world.hook(['status'])).envelope()
   const states = (data as { servers: { state: string }[] }).servers.map(({ state }) => state)
   expect(states).toEqual(['broken', 'foreign'])
-  const shown = await world.onTerminal('mcp status')
-  expect(shown).toContain('/nowhere/stint.cjs is missing')
+  const shown = (await world.onTerminal('hook status')).replaceAll(/\s+/g, ' ')
+  expect(shown).toContain('it starts /nowhere/stint.cjs, which does not exist; stint mcp install codex')
+  const { code, stdout } = await world.stint(['doctor', '--json'], { cwd: world.project })
+  expect(code).toBe(4)
+  expect(stdout).toContain('its MCP server named stint is not one that stint installed')
+  expect((await world.hook(['status', 'cursor'])).envelope().data).toMatchObject({ servers: [] })
   expect((await world.mcp('install', 'gemini')).envelope().error?.code).toBe('NAME_TAKEN')
   expect(await world.changes('install', 'codex')).toMatchObject([{ outcome: 'updated' }])
   expect(world.entry('codex').args[0]).toBe(stintBin)

@@ -15,10 +15,10 @@ import { findWorkspace } from '../../lease/index.ts'
 import { dryRunOption, placeOptions } from '../hook/options.ts'
 import { changeEach, type ChangesData, renderChanges, warnOnce } from '../hook/report.ts'
 
-export const mcpAgentPositionals = '[claude|codex|gemini…]'
+const mcpAgentPositionals = '[claude|codex|gemini…]'
 
 const { user, project } = placeOptions
-export const serverPlaceOptions = { user, project } as const satisfies OptionTable
+const serverPlaceOptions = { user, project } as const satisfies OptionTable
 
 export const mcpInstallCommand = defineBareCommand({
   name: 'install',
@@ -58,7 +58,7 @@ function nextSteps(targets: readonly ServerTarget[]): string[] {
       ? ['Claude Code asks each user once whether to start the servers of a project.']
       : []),
     ...(isShared('codex') ? ['Codex reads the settings of a project only if its user trusts it.'] : []),
-    'An agent that runs already must be started again. `stint mcp status` shows where the server is installed.',
+    'An agent that runs already must be started again. `stint hook status` shows where the server is installed.',
   ]
 }
 
@@ -89,15 +89,13 @@ export const mcpUninstallCommand = defineBareCommand({
 })
 
 /** The place that the user asked for, if any. */
-export function readServerPlace(
-  options: Record<ServerTarget['place'], boolean>,
-): ServerTarget['place'] | undefined {
+function readServerPlace(options: Record<ServerTarget['place'], boolean>): ServerTarget['place'] | undefined {
   if (options.user && options.project)
     throw new StintError('ARG_ERROR', '--user and --project exclude each other')
   return options.user ? 'user' : options.project ? 'project' : undefined
 }
 
-export function readMcpAgents(words: readonly string[]): McpAgent[] {
+function readMcpAgents(words: readonly string[]): McpAgent[] {
   const unknown = words.find((word) => !isMcpAgent(word))
   if (unknown !== undefined) {
     const near = findClosest(unknown.toLowerCase(), mcpAgents)

@@ -20,10 +20,6 @@ export const mcp: CommandGroup = {
       summary: 'remove it from their settings, and nothing else',
       load: async () => (await import('./install.ts')).mcpUninstallCommand,
     },
-    status: {
-      summary: 'show which agents start it',
-      load: async () => (await import('./status.ts')).mcpStatusCommand,
-    },
   },
   examples: [
     ['stint mcp install', 'for every agent you have'],

@@ -9,6 +9,7 @@ import { inspect, type Installation, isShim, type Problem } from '../inspect.ts'
 import { objectOr } from '../json/parse.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 import { agentTargets, targetsToInspect } from '../target.ts'
+import { describeTrust, trustOf } from './codex-trust.ts'
 import { readSettingsJson, switchesOf } from './switches.ts'
 import { prepareGround, tryHook } from './trial.ts'
 
@@ -25,7 +26,7 @@ export type Examined = Installation & Finding & { wasTried: boolean }
 interface Examination {
   /** Also look for git's hooks, which means to ask git where they are. */
   askGit: boolean
-  /** An empty directory in which to run every hook; without one, none is run. */
+  /** An empty directory in which to run every hook; without one, none is run, and Codex is not asked. */
   trialIn?: string
 }
 
@@ -43,7 +44,11 @@ export async function examineInstalled(
   for (const each of installed) {
     const wasTried = isTriable(each, workspace)
     const problem = wasTried ? await tryHook(each, ground) : undefined
-    examined.push({ ...each, ...examine(each, workspace, problem), wasTried })
+    const finding = examine(each, workspace, problem)
+    const trust = await trustOf(each, workspace)
+    const obstacle = describeTrust(trust)
+    if (obstacle !== undefined) (trust === 'unknown' ? finding.notes : finding.problems).push(obstacle)
+    examined.push({ ...each, ...finding, wasTried })
   }
   return examined
 }
@@ -66,16 +71,13 @@ function examine(installation: Installation, workspace: string, tried?: string |
   const missing = describeMissing(files)
   const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined
   const untried = foreign && `it starts a file of the project, which was therefore not tried: ${foreign}`
-  const switches = switchesOf(installation, workspace)
-  const switched = (kind: 'off' | 'ask'): Problem[] =>
-    switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
   const problems = [problem, missing, untried, tried].filter((text) => text !== undefined)
   return {
     problems: [
       ...problems.map((each) => (typeof each === 'string' ? { problem: each, fix: again } : each)),
-      ...switched('off'),
+      ...switchesOf(installation, workspace),
     ],
-    notes: [...switched('ask'), ...doublesOf(installation, workspace)],
+    notes: doublesOf(installation, workspace),
   }
 }
 

@@ -1,23 +1,17 @@
 import { join } from 'node:path'
 import { getNodeValue } from 'jsonc-parser'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { errorMessage } from '../../base/errors/stint-error.ts'
 import type { HostName } from '../../hook/host.ts'
 import { agentHome, allPlaces, settingsPath } from '../agents.ts'
 import { isSettingsAgent } from '../host-settings.ts'
-import { type Installation, unreadableBy } from '../inspect.ts'
+import { type Installation, type Problem, unreadableBy } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
+import { parseToml } from '../mcp/toml-server.ts'
 import { decode, readSettingsFile } from '../settings/settings-file.ts'
-import { readCodexConfig } from './codex-config.ts'
-
-/** A setting of an agent that keeps installed hooks from running. */
-export interface Switch {
-  /** `off`: the hooks do not run. `ask`: they may not run; only the agent knows. */
-  state: 'off' | 'ask'
-  problem: string
-  fix: string
-}
 
 /** Lists the settings that keep an agent from running installed hooks. */
-export function switchesOf(installation: Installation, workspace: string): Switch[] {
+export function switchesOf(installation: Installation, workspace: string): Problem[] {
   const { agent, path } = installation
   const unreadable = isSettingsAgent(agent) ? unreadableBy(agent, readSettingsFile(path).bytes) : undefined
   return [
@@ -26,7 +20,7 @@ export function switchesOf(installation: Installation, workspace: string): Switc
   ]
 }
 
-const readers: Partial<Record<HostName, (installation: Installation, workspace: string) => Switch[]>> = {
+const readers: Partial<Record<HostName, (installation: Installation, workspace: string) => Problem[]>> = {
   claude: (_, workspace) => {
     const files = allPlaces.flatMap((place) => settingsPath('claude', place, workspace) ?? [])
     return [
@@ -36,19 +30,7 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
         .map(managedOnly),
     ]
   },
-  codex: ({ path }) => {
-    const file = join(agentHome('codex'), 'config.toml')
-    const config = readCodexConfig(tomlOf(file), [path, readSettingsFile(path).real])
-    if ('invalid' in config)
-      return [off(`${file} is not valid TOML (${config.invalid})`, 'repair it: Codex cannot read it')]
-    return [
-      ...(config.off ? [off(`${file} switches hooks off`, 'set `hooks = true` under [features]')] : []),
-      ...(config.trust === 'disabled'
-        ? [off(`${file} switches these hooks off`, 'enter /hooks in Codex')]
-        : []),
-      ...(config.trust === 'unknown' ? [untrusted] : []),
-    ]
-  },
+  codex: () => codexSwitches(join(agentHome('codex'), 'config.toml')),
   gemini: (_, workspace) =>
     (['user', 'project'] as const).flatMap((place) => {
       const path = settingsPath('gemini', place, workspace) ?? ''
@@ -71,15 +53,9 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
     ),
 }
 
-const untrusted: Switch = {
-  state: 'ask',
-  problem: 'Codex skips these hooks until you trust them',
-  fix: 'enter /hooks in Codex',
-}
+const off = (problem: string, fix: string): Problem => ({ problem, fix })
 
-const off = (problem: string, fix: string): Switch => ({ state: 'off', problem, fix })
-
-const allDisabled = (path: string): Switch[] =>
+const allDisabled = (path: string): Problem[] =>
   readSettingsJson(path).disableAllHooks === true
     ? [off(`${path} switches all hooks off`, 'remove `disableAllHooks` there')]
     : []
@@ -88,14 +64,18 @@ const managedPaths = [
   '/etc/claude-code/managed-settings.json',
   '/Library/Application Support/ClaudeCode/managed-settings.json',
 ]
-const managedOnly = (path: string): Switch =>
+const managedOnly = (path: string): Problem =>
   off(`${path} allows managed hooks only`, 'ask the administrator of this machine to add them')
 
-function tomlOf(path: string): string {
+function codexSwitches(file: string): Problem[] {
+  const text = ifPossible(() => decode(readSettingsFile(file).bytes, '').text) ?? ''
   try {
-    return (readSettingsFile(path).bytes?.toString() ?? '').replace(/^\uFEFF/, '')
-  } catch {
-    return ''
+    const { hooks, codex_hooks } = objectOr(parseToml(text).features)
+    // `codex_hooks` is the name that earlier versions of Codex use.
+    if (hooks !== false && codex_hooks !== false) return []
+    return [off(`${file} switches hooks off`, 'set `hooks = true` under [features]')]
+  } catch (error) {
+    return [off(`${file} is not valid TOML (${errorMessage(error)})`, 'repair it: Codex cannot read it')]
   }
 }
 

@@ -5,7 +5,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { realParentPath } from '../../base/fs/paths.ts'
 import { agentHome, hasAgent } from '../agents.ts'
 import { type Change, installPart, type SettingsPart, uninstallPart } from '../change.ts'
-import { unreadableBy } from '../inspect.ts'
+import { type Problem, unreadableBy } from '../inspect.ts'
 import { findOnPath, ownProgram } from '../own-program.ts'
 import { decode, readSettingsFile } from '../settings/settings-file.ts'
 import { jsonEntry, jsonServer } from './json-server.ts'
@@ -120,38 +120,36 @@ export const uninstallServer = ({ agent, place, path }: ServerTarget, dryRun: bo
 export interface ServerInstallation extends Pick<ServerTarget, 'agent' | 'place' | 'path'> {
   /** `foreign`: the name starts another program. */
   state: 'installed' | 'absent' | 'foreign' | 'broken' | 'unreadable'
-  /** A description of what is wrong. */
-  problem?: string
-  /** The words that start it. */
-  command: string[]
+  wrong?: Problem
 }
 
+/** The servers in the files that `serversToInspect` lists. */
+export const installedServers = (...where: Parameters<typeof serversToInspect>): ServerInstallation[] =>
+  serversToInspect(...where)
+    .map(({ agent, place, path }) => ({ agent, place, path, ...inspectServer(agent, path) }))
+    .filter(({ state }) => state !== 'absent')
+
 /** Reads how an agent starts the server; changes nothing. */
-export function inspectServer({ agent, place, path }: ServerTarget): ServerInstallation {
-  const found = (state: ServerInstallation['state'], problem?: string, command: string[] = []) => ({
-    agent,
-    place,
-    path,
-    state,
-    ...(problem !== undefined && { problem }),
-    command,
-  })
+function inspectServer(agent: McpAgent, path: string): Pick<ServerInstallation, 'state' | 'wrong'> {
   try {
     const { bytes } = readSettingsFile(path)
     const { part, entryIn } = mcpHost(agent)
     const { word, emptyText } = part([])
     const entry = bytes?.includes(word) ? entryIn(decode(bytes, emptyText).text) : undefined
-    if (entry === undefined) return found('absent')
+    if (entry === undefined) return { state: 'absent' }
+    const install = `stint mcp install ${agent}`
     const start = readStart(entry)
-    if (start === undefined) return found('foreign', 'the server named stint is not one that stint installed')
-    const command = [start.command, ...start.args]
-    const missing = command.slice(0, command.indexOf('mcp')).find(isMissing)
-    return missing === undefined
-      ? found('installed', undefined, command)
-      : found('broken', `${missing} is missing: \`stint mcp install ${agent}\` puts it right`, command)
+    if (start === undefined) {
+      const problem = 'its MCP server named stint is not one that stint installed'
+      return { state: 'foreign', wrong: { problem, fix: `give it another name, then: ${install}` } }
+    }
+    const words = [start.command, ...start.args]
+    const missing = words.slice(0, words.indexOf('mcp')).find(isMissing)
+    if (missing === undefined) return { state: 'installed' }
+    return { state: 'broken', wrong: { problem: `it starts ${missing}, which does not exist`, fix: install } }
   } catch (error) {
     if (!(error instanceof StintError)) throw error
-    return found('unreadable', error.message)
+    return { state: 'unreadable', wrong: { problem: error.message, fix: 'repair the file' } }
   }
 }
 
