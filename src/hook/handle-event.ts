@@ -124,7 +124,13 @@ function changeClaims(event: HookEvent, party: Party, choices: EventChoices, con
   if (event.kind === 'post') verdict = endToolCall(event, party, choices, context)
   else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
   else if (event.kind === 'waiting') awaitUser(event, party, context)
-  else if (event.kind === 'prompt') handlePrompt(party, wordsOf(event, choices, context), context)
+  else if (event.kind === 'prompt')
+    handlePrompt(
+      party,
+      wordsOf(event, choices, context),
+      () => originOf(event, party, choices, context.env),
+      context,
+    )
   if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
   else if (event.kind === 'start') {
     startSession(event, party, register)

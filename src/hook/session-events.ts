@@ -1,6 +1,7 @@
 import { ifPossible } from '../base/errors/if-possible.ts'
 import {
   type Claim,
+  type ClaimOrigin,
   type Decision,
   forEachClaimedSync,
   forgetPrompt,
@@ -33,9 +34,18 @@ interface Context {
  * The user has sent a prompt: earlier calls have ended or were cancelled. Its first words, if they may be
  * shown, are kept for the claims of the turn.
  */
-export function handlePrompt(party: Party, words: string | undefined, { register, env }: Context): void {
+export function handlePrompt(
+  party: Party,
+  words: string | undefined,
+  origin: () => ClaimOrigin,
+  { register, env }: Context,
+): void {
   // A claim without these words is as good.
-  if (words !== undefined) ifPossible(() => keepPrompt(party.sessionId, words, party.agent, env))
+  if (words !== undefined)
+    ifPossible(() => {
+      const prompt = { words, agent: party.agent, origin: { ...origin(), prompt: words } }
+      keepPrompt(party.sessionId, prompt, env)
+    })
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     claims.changeSync((record, observation) => {
       const { next = record, answer } = endCalls(record, party, observation)

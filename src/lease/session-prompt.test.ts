@@ -16,12 +16,12 @@ test('a prompt is kept in a private file, replaced by the next, and removed with
   await using world = new LockWorld()
   const { env } = world
   expect(readPrompt('a', env)).toBeUndefined()
-  keepPrompt('a', 'one', ownIdentity(), env)
-  keepPrompt('a', 'two', ownIdentity(), env)
+  keepPrompt('a', { words: 'one', agent: ownIdentity() }, env)
+  keepPrompt('a', { words: 'two', agent: ownIdentity() }, env)
   expect(readPrompt('a', env)).toBe('two')
   const path = join(world.home, 'prompts/a')
   expect([lstatSync(path).mode & 0o777, lstatSync(join(path, '..')).mode & 0o777]).toEqual([0o600, 0o700])
-  expect(() => keepPrompt('../a', 'x', null, env)).toThrow('EISDIR')
+  expect(() => keepPrompt('../a', { words: 'x', agent: null }, env)).toThrow('EISDIR')
   forgetPrompt('a', env)
   forgetPrompt('a', env)
   expect(readPrompt('a', env)).toBeUndefined()
@@ -33,9 +33,9 @@ test('the sweep removes the prompts of dead agents, and keeps those of the livin
   const dead = identify(sleeper.pid) ?? null
   sleeper.child.kill('SIGKILL')
   await sleeper.finished
-  keepPrompt('dead', 'x', dead, world.env)
-  keepPrompt('unknown', 'x', null, world.env)
-  keepPrompt('living', 'x', ownIdentity(), world.env)
+  keepPrompt('dead', { words: 'x', agent: dead }, world.env)
+  keepPrompt('unknown', { words: 'x', agent: null }, world.env)
+  keepPrompt('living', { words: 'x', agent: ownIdentity() }, world.env)
   const prompts = join(world.home, 'prompts')
   writeFileSync(join(prompts, 'garbage'), '{')
   mkdirSync(join(prompts, 'directory'))

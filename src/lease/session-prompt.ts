@@ -1,4 +1,4 @@
-import { readdirSync, unlinkSync } from 'node:fs'
+import { readdirSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { renameInto } from '../base/fs/atomic-file.ts'
@@ -8,6 +8,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
+import { type ClaimOrigin, parseOrigin } from './claim-record.ts'
 
 // The first words of a session's prompt wait in a file of their own for the claim of its next call.
 
@@ -34,17 +35,19 @@ export function firstWords(prompt: string): string {
     : line
 }
 
-/** Keeps the first words of a session's prompt, which must be without secrets, while its agent lives. */
-export function keepPrompt(
-  sessionId: string,
-  words: string,
-  agent: Identity | null,
-  env: NodeJS.ProcessEnv,
-): void {
+/** The first words of a prompt, which must be without secrets, and the agent that has got it. */
+interface KeptPrompt {
+  words: string
+  agent: Identity | null
+  origin?: ClaimOrigin
+}
+
+/** Keeps the first words of a session's prompt while its agent lives. */
+export function keepPrompt(sessionId: string, prompt: KeptPrompt, env: NodeJS.ProcessEnv): void {
   const home = stintHome(env)
   ensureHomeDirectory(home)
   ensureHomeDirectory(promptsIn(home))
-  renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, JSON.stringify({ words, agent })))
+  renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, JSON.stringify(prompt)))
 }
 
 export function readPrompt(sessionId: string, env: NodeJS.ProcessEnv): string | undefined {
@@ -56,21 +59,27 @@ export function forgetPrompt(sessionId: string, env: NodeJS.ProcessEnv): void {
   ifPossible(() => unlinkSync(pathOf(sessionId, env)))
 }
 
-/** A session that has been given a prompt, and the process of its agent. */
+/** A session that has been given a prompt, the process of its agent, and where that works. */
 export interface PromptedSession {
   sessionId: string
   agent: Identity
   words: string
+  origin?: ClaimOrigin
+  /** When the prompt was given, in milliseconds since the epoch. */
+  at: number
 }
 
 /** The sessions of living agents on this machine, as far as their hooks keep prompts. */
 export function promptedSessions(env: NodeJS.ProcessEnv): PromptedSession[] {
   const prompts = promptsIn(stintHome(env))
   return (ifPossible(() => readdirSync(prompts)) ?? []).filter(isSessionId).flatMap((sessionId) => {
-    const { agent, words } = parseObject(readSmallFile(join(prompts, sessionId)) ?? '') ?? {}
+    const path = join(prompts, sessionId)
+    const { agent, words, origin } = parseObject(readSmallFile(path) ?? '') ?? {}
     const identity = parseIdentity(agent)
-    if (identity === undefined || !isString(words) || liveness(identity) === 'dead') return []
-    return [{ sessionId, agent: identity, words }]
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (identity === undefined || !isString(words) || stat === undefined || liveness(identity) === 'dead')
+      return []
+    return [{ sessionId, agent: identity, words, origin: parseOrigin(origin), at: Math.round(stat.mtimeMs) }]
   })
 }
 
