@@ -16,8 +16,7 @@ test.runIf(chromiumPath !== undefined)(
     expect(await page.locator('main img').count()).toBe(0)
     await killNow(holder.running)
     await page.locator(`.tile[data-session="${id}"][data-state="crashed"]`).waitFor()
-    await page.keyboard.press('j')
-    await page.keyboard.press('Enter')
+    await tile.locator('a').click()
     await page.locator('.event', { hasText: 'order 7 is priced' }).waitFor()
     expect(world.browser.faults).toEqual([])
   },

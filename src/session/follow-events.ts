@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AuditRecord } from './audit-record.ts'
 import { holderOf } from './driver-defaults.ts'
 import type { StoreDriver } from './driver.ts'
 import type { Inspection, Pending, SessionEvent } from './store.ts'
@@ -26,23 +25,6 @@ export async function* followEvents(
       if (seq !== undefined) next = seq + 1
       else if (spool !== undefined) seen.add(spool)
       if (isNew) yield event
-    }
-    await pause(driver, inspection, signal)
-  }
-}
-
-/** Yields the audit lines from a number on as they are written, until the signal aborts; none is pending. */
-export async function* followAudit(
-  driver: StoreDriver,
-  inspection: Inspection,
-  { from, signal }: { from: number; signal: AbortSignal },
-): AsyncGenerator<AuditRecord> {
-  let next = from
-  while (!signal.aborted) {
-    for await (const line of inspection.audit({ from: next })) {
-      if (line.seq === undefined) continue
-      next = line.seq + 1
-      yield line
     }
     await pause(driver, inspection, signal)
   }

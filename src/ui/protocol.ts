@@ -5,33 +5,18 @@
  * A failed request has a status of 400 or more and the body `ErrorBody`. A stream is `application/x-ndjson`,
  * an object a line; if it fails after its first line, its last line is an `ErrorBody`.
  */
-import type { Activity, MeasuredEntry, SweepReport } from '../sweep/index.ts'
 import type { ClaimActivity, ClaimMode, ClaimOrigin } from '../lease/index.ts'
-import type {
-  AuditRecord,
-  DiskUse,
-  Health,
-  Pending,
-  Revision,
-  SessionEvent,
-  SessionState,
-  UnsettledAct,
-} from '../session/index.ts'
+import type { Health, Pending, Revision, SessionEvent, SessionState, UnsettledAct } from '../session/index.ts'
 
 export type {
-  Activity,
-  AuditRecord,
   ClaimActivity,
   ClaimMode,
   ClaimOrigin,
-  DiskUse,
   Health,
-  MeasuredEntry,
   Pending,
   Revision,
   SessionEvent,
   SessionState,
-  SweepReport,
   UnsettledAct,
 }
 
@@ -43,29 +28,22 @@ export interface Answers {
   'GET /api/now': NowView
   /** Workspaces and resources that have claims, waiters or a history. */
   'GET /api/workspaces': WorkspaceList
-  /** `?key=KEY[&from=AT][&to=AT]`: as `stint lock status` and `lock history` show it. */
+  /** `?key=KEY[&from=AT]`: as `stint lock status` and `lock history` show it. */
   'GET /api/workspace': WorkspaceView
-  /** `?[state=S][&tool=T][&workspace=DIR][&text=T][&from=N][&limit=N]`: as `stint sessions list`. */
+  /** `?[state=S][&text=T][&from=N][&limit=N]`: as `stint sessions list`. */
   'GET /api/sessions': SessionPage
   /** As `stint sessions show`. */
   'GET /api/sessions/:id': SessionView
   /**
-   * `?[from=SEQ | before=SEQ][&limit=N][&type=T][&full=1]`: records in order. `from` reads forwards, `before`
-   * the ones right before that record; without both, the newest. `full` sends large payloads whole.
+   * `?[before=SEQ][&limit=N][&full=1]`: the records right before one, or the newest, and the acts of their
+   * time. `full` sends large payloads whole.
    */
   'GET /api/sessions/:id/events': EventPage
-  /** `?[since=AT][&until=AT][&before=SEQ][&limit=N]`: acts and notes of the audit log, oldest first. */
-  'GET /api/sessions/:id/acts': ActPage
-  /** The session, those that it was forked from, and those forked from it. */
-  'GET /api/sessions/:id/forks': { tree: ForkNode }
   /** Reads both logs, as `stint sessions verify` does; damage is an answer, not an error. */
   'GET /api/sessions/:id/verify': Verification
-  /** `?[since=AT]`: as `stint temp stats` and `stint sessions list --sort size`. */
-  'GET /api/disk': DiskView
-  /** As `stint sweep --dry-run`. */
-  'GET /api/disk/plan': SweepPlan
+  /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
+  'GET /api/search': SearchAnswer
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
-  'POST /api/actions/sweep': SweepPlan
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
   'POST /api/actions/close': { session_id: string; closed: boolean }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
@@ -75,25 +53,12 @@ export interface Answers {
 export interface Streams {
   /** The state at once, and again whenever it changes, until the client closes the connection. */
   'GET /api/now/stream': NowView
-  /**
-   * `?[from=SEQ][&audit=SEQ]`: the events from a record on, and those that come later; with `audit` also the
-   * audit lines from a number on.
-   */
-  'GET /api/sessions/:id/follow': EventRow | { audit: AuditRecord }
-  /**
-   * `?[action=A][&subject=T][&since=AT][&until=AT][&failed=1][&type=T][&session=ID][&limit=N]`: as
-   * `stint audit query --all`, newest session first. `&format=csv` answers with a file to save.
-   */
-  'GET /api/audit': AuditLineOf | StreamEnd
-  /** `?q=TEXT[&regex=1][&workspace=DIR][&tool=T][&since=AT][&limit=N]`: as `stint sessions search`. */
-  'GET /api/search': SearchHit | StreamEnd
 }
 
 /** The body of each action. Each is refused with `READ_ONLY` under `stint ui --read-only`. */
 export interface ActionBodies {
   /** `fence` is that of the claim on the screen: a newer claim is not broken. */
   break: { key: string; session_id: string; fence: number; reason?: string }
-  sweep: { scope?: 'all' | 'sessions' }
   /** `epoch` and `since` are those of the holder on the screen: a later holder is not unlocked. */
   unlock: { session_id: string; epoch: number; since: number }
   close: { session_id: string }
@@ -113,16 +78,6 @@ export interface TokenAnswer {
   /** For `Authorization: Bearer SECRET`, until this server ends. */
   secret: string
   read_only: boolean
-  /** The view of the server's last look, if that was seconds ago, so that the page can show it at once. */
-  now: NowView | null
-}
-
-/** The last line of a stream that ends by itself. */
-export interface StreamEnd {
-  end: true
-  /** How many lines came before; sessions that could not be read in full. */
-  found: number
-  unreadable: { session_id: string; message: string }[]
 }
 
 /**
@@ -140,8 +95,6 @@ export interface SessionTile {
   state: TileState
   /** When this state began, as far as that is known. */
   since: number
-  /** The session that this one works for. */
-  parent: string | null
   origin: ClaimOrigin | null
   /** The program of a recorded session, or the agent's name. */
   agent: string | null
@@ -174,12 +127,9 @@ export interface SessionTile {
 
 export interface NowView {
   at: number
-  hostname: string
-  home: string | null
   /** `files`, or the host and database of a server. */
   store: string
   read_only: boolean
-  version: string
   /** What needs a person first; at most 200. */
   tiles: SessionTile[]
   /** All sessions, also those without a tile: by tile state, and how many are closed. */
@@ -188,8 +138,6 @@ export interface NowView {
   runs: NowRun[]
   /** Refusals, late calls, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: Incident[]
-  disk: { name: string; free_bytes: number; total_bytes: number }[]
-  orphans: { count: number; bytes: number }
   /** What `stint status` tells to do. */
   findings: { name: string; level: string; text: string; fix: string | null }[]
 }
@@ -267,37 +215,12 @@ export interface WorkspaceRow extends Omit<NowWorkspace, 'claims' | 'waiters'> {
   last_at: number | null
 }
 
-/** A workspace over time. `lanes` are derived from `activities`; both are in order of time. */
+/** A workspace over time. */
 export interface WorkspaceView extends NowWorkspace {
   from: number
   to: number
-  /** The oldest activity that the log still has; null if there is none. */
-  recorded_from: number | null
-  lanes: Lane[]
+  /** What happened in this time, oldest first. */
   activities: ClaimActivity[]
-}
-
-/** One session in a workspace: what it held and waited for. */
-export interface Lane {
-  session_id: string
-  agent: string | null
-  purpose: string | null
-  spans: LaneSpan[]
-  /** Refusals and late calls: moments rather than spans. */
-  marks: { at: number; kind: ClaimActivity['kind']; by: string | null; paths: readonly string[] }[]
-}
-
-export interface LaneSpan {
-  kind: 'held' | 'waited'
-  from: number
-  /** Null while it lasts. */
-  to: number | null
-  paths: readonly string[]
-  /** How it ended: `release`, `takeover`, `break`, `grant` or `refusal` of a wait; null while it lasts. */
-  end: string | null
-  /** The session that took over, the user who broke the claim, or the session that was waited for. */
-  by: string | null
-  reason: string | null
 }
 
 /** A session, as in `stint sessions list --json`. */
@@ -353,9 +276,13 @@ export interface SessionView extends ListedSession {
 export type EventRow = (SessionEvent | Pending<SessionEvent>) & { cut?: number }
 
 export interface EventPage {
+  /** In order; the first may be followed by older ones unless its `seq` is 1. */
   events: EventRow[]
-  /** The numbers of the first and the last record that there is; 0 for an empty journal. */
-  first: number
+  /** The acts between the first of these events and the one after the last; oldest first. */
+  acts: ActRow[]
+  /** How many acts of this time are left out, older than these. */
+  acts_left_out: number
+  /** The number of the last record that there is; 0 for an empty journal. */
   last: number
 }
 
@@ -373,26 +300,6 @@ export interface ActRow {
   detail: unknown
 }
 
-export interface ActPage {
-  acts: ActRow[]
-  /** How many more match, older than these. */
-  left_out: number
-  /** How many there are in the whole log, and how many of them have no outcome. */
-  total: number
-  unsettled: number
-  /** The number of the newest line of the audit log; 0 for an empty one. */
-  last: number
-}
-
-export interface ForkNode {
-  session_id: string
-  title: string | null
-  state: SessionState | null
-  /** The record of its parent up to which it was copied; null for the root. */
-  at_seq: number | null
-  forks: ForkNode[]
-}
-
 export interface Verification {
   session_id: string
   state: 'whole' | 'torn' | 'damaged'
@@ -400,55 +307,17 @@ export interface Verification {
   health: Health | null
 }
 
-/** A line of an audit log, and its session. */
-export type AuditLineOf = (AuditRecord | Pending<AuditRecord>) & { session_id: string }
-
-/** A moment of the monitor. `disk_bytes` is the temp directory; the others are null if not measured. */
-export interface DiskSample {
-  at: number
-  disk_bytes: number
-  sessions_disk_bytes: number | null
-  trash_disk_bytes: number | null
-  files: number
-  scratches: number
-  orphans: number
+/** Events in which a search found its text: those of the newest session first. */
+export interface SearchAnswer {
+  hits: SearchHit[]
+  /** Sessions that could not be read in full. */
+  unreadable: { session_id: string; message: string }[]
 }
 
-export interface DiskView {
-  root: string | null
-  /** In this view, `disk_bytes` is what the disk lost, and `bytes` the length of the files. */
-  now: Record<'entries' | 'scratches' | 'live' | 'orphans' | 'files' | 'bytes' | 'disk_bytes', number>
-  by_kind: Record<string, number>
-  /** The largest entries of the temp directory. */
-  largest: MeasuredEntry[]
-  since: number
-  history: Activity | null
-  /** The monitor's samples. */
-  samples: DiskSample[]
-  /** The largest sessions; null if this store cannot measure them. */
-  sessions: {
-    count: number
-    bytes: number
-    disk_bytes: number
-    trash_bytes: number
-    trash_disk_bytes: number
-    largest: Required<DiskUse>[]
-  } | null
-  disk: NowView['disk']
-}
-
-export interface SweepPlan extends Pick<SweepReport, 'removed' | 'kept' | 'failures'> {
-  dry_run: boolean
-  bytes_freed: number
-}
-
-/** An event or an audit line in which a search found its text. */
 export interface SearchHit {
   session_id: string
   title: string | null
-  /** Where it was found: in an event, in an audit line, or in the title, program or workspace. */
-  log: 'journal' | 'audit' | 'session'
-  /** The number of the record in its log; null for a session and a pending event. */
+  /** The number of the record; null for a pending event. */
   seq: number | null
   pending?: true
   at: number

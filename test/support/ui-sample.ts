@@ -1,9 +1,12 @@
 import type {
-  ActPage,
+  ActRow,
+  ClaimActivity,
   EventPage,
   NowView,
+  SessionPage,
   SessionTile,
   SessionView,
+  WorkspaceList,
   WorkspaceView,
 } from '../../src/ui/protocol.ts'
 
@@ -20,7 +23,6 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
   session_id: claude,
   state: 'working',
   since: ago(3),
-  parent: null,
   origin: { agent: 'Claude Code', terminal: 'pts/3', tmux_pane: '%5' },
   agent: 'Claude Code',
   pid: 41_207,
@@ -39,11 +41,8 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
 /** Sessions in every state. */
 export const sampleNow: NowView = {
   at: sampleAt,
-  hostname: 'desk',
-  home: '/home/ana/.stint',
   store: 'files',
   read_only: false,
-  version: '0.1.0',
   tiles: [
     tile({
       session_id: '9c2d7e10-1111-4222-8333-444455556666',
@@ -154,23 +153,34 @@ export const sampleNow: NowView = {
       origin: { agent: 'OpenCode' },
     },
   ],
-  disk: [],
-  orphans: { count: 2, bytes: 1_288_490_189 },
   findings: [
     { name: 'orphans', level: 'warn', text: 'dead runs have left 2 entries, 1.2 GiB', fix: 'stint sweep' },
   ],
 }
 
-const span = { paths: ['**'], by: null, reason: null }
+const did = (
+  session_id: string,
+  kind: ClaimActivity['kind'],
+  at: number,
+  more: Partial<ClaimActivity> = {},
+): ClaimActivity => ({
+  session_id,
+  kind,
+  at,
+  pid: null,
+  paths: ['**'],
+  purpose: null,
+  origin: { agent: session_id === claude ? 'Claude Code' : 'Gemini CLI' },
+  ...more,
+})
 
-/** An hour in a workspace: two sessions, a refusal, a wait, a takeover, a late call. */
+/** An hour in a workspace: two sessions, a refusal, two waits, a takeover. */
 export const sampleWorkspace: WorkspaceView = {
   ...shop,
   kind: 'workspace',
   store: 'files',
   from: ago(60),
   to: sampleAt,
-  recorded_from: ago(3000),
   claims: [
     {
       session_id: claude,
@@ -207,41 +217,15 @@ export const sampleWorkspace: WorkspaceView = {
       origin: { agent: 'Gemini CLI' },
     },
   ],
-  lanes: [
-    {
-      session_id: claude,
-      agent: 'Claude Code',
-      purpose: 'Make the checkout accept vouchers',
-      spans: [
-        { ...span, kind: 'waited', from: ago(25), to: ago(20), end: 'grant' },
-        { ...span, kind: 'held', from: ago(20), to: null, end: null },
-      ],
-      marks: [{ at: ago(28), kind: 'refusal', by: codex, paths: ['**'] }],
-    },
-    {
-      session_id: codex,
-      agent: 'Gemini CLI',
-      purpose: 'Write the changelog',
-      spans: [
-        { ...span, kind: 'held', from: ago(52), to: ago(37), end: 'takeover', paths: ['docs'], by: 'other' },
-        { ...span, kind: 'held', from: ago(34), to: ago(20), end: 'release' },
-        { ...span, kind: 'waited', from: ago(1), to: null, end: null, by: claude },
-      ],
-      marks: [{ at: ago(15), kind: 'late', by: null, paths: [] }],
-    },
-  ],
   activities: [
-    { at: ago(28), kind: 'refusal', session_id: claude, pid: null, paths: ['**'], purpose: null, by: codex },
-    {
-      at: ago(20),
-      kind: 'release',
-      session_id: codex,
-      pid: null,
-      paths: ['**'],
-      purpose: null,
-      held_ms: 840_000,
-    },
-    { at: ago(20), kind: 'grant', session_id: claude, pid: null, paths: ['**'], purpose: null },
+    did(codex, 'grant', ago(52), { paths: ['docs'], purpose: 'Write the changelog' }),
+    did(codex, 'takeover', ago(37), { paths: ['docs'], by: 'other', held_ms: 15 * minute }),
+    did(codex, 'grant', ago(34), { purpose: 'Write the changelog' }),
+    did(claude, 'refusal', ago(28), { by: codex }),
+    did(claude, 'wait', ago(25), { by: codex }),
+    did(codex, 'release', ago(20), { held_ms: 14 * minute }),
+    did(claude, 'grant', ago(20)),
+    did(codex, 'wait', ago(1), { by: claude }),
   ],
 }
 
@@ -273,9 +257,32 @@ export const sampleSession: SessionView = {
   },
 }
 
+const act = { act: null, type: 'act', action: 'charge', key: null, detail: null } as const
+
+/** An act that succeeded, one that failed, and one without an outcome. */
+const sampleActs: ActRow[] = [
+  {
+    ...act,
+    seq: 3,
+    at: ago(140) + 23 * 17_000 + 1,
+    subject: 'order 1200',
+    outcome: { at: ago(133), duration_ms: 412, ok: true, error: null },
+  },
+  {
+    ...act,
+    seq: 5,
+    at: ago(140) + 26 * 17_000 + 1,
+    subject: 'order 1203',
+    outcome: { at: ago(132), duration_ms: 1840, ok: false, error: 'the card was declined' },
+  },
+  { ...act, seq: 7, at: ago(131), subject: 'order 1207', outcome: null },
+]
+
+/** Thirty events of two turns, and the acts among them. */
 export const sampleEvents: EventPage = {
-  first: 1,
   last: 30,
+  acts: sampleActs,
+  acts_left_out: 0,
   events: Array.from({ length: 30 }, (_, index) => ({
     seq: index + 1,
     at: ago(140) + index * 17_000,
@@ -287,29 +294,49 @@ export const sampleEvents: EventPage = {
   })),
 }
 
-const act = { act: null, type: 'act', action: 'charge', key: null, detail: null } as const
-
-/** An act that succeeded, one that failed, and one without an outcome. */
-export const sampleActs: ActPage = {
-  acts: [
+/** Sessions in several states; the first is the sample. */
+export const sampleSessions: SessionPage = {
+  sessions: [
+    sampleSession,
     {
-      ...act,
-      seq: 3,
-      at: ago(140) + 23 * 17_000 + 1,
-      subject: 'order 1200',
-      outcome: { at: ago(133), duration_ms: 412, ok: true, error: null },
+      ...sampleSession,
+      session_id: claude,
+      state: 'active',
+      tool: 'Claude Code',
+      title: 'Make the checkout accept vouchers',
+      workspace: shop.name,
+      last_at: ago(0.1),
+      records: 1204,
+      bytes: 2_483_112,
     },
     {
-      ...act,
-      seq: 5,
-      at: ago(140) + 26 * 17_000 + 1,
-      subject: 'order 1203',
-      outcome: { at: ago(132), duration_ms: 1840, ok: false, error: 'the card was declined' },
+      ...sampleSession,
+      session_id: codex,
+      state: 'closed',
+      tool: 'Gemini CLI',
+      title: null,
+      workspace: '/home/ana/src/a/workspace/with/a/long/way/to/its/own/directory/docs',
+      last_at: ago(3000),
     },
-    { ...act, seq: 7, at: ago(131), subject: 'order 1207', outcome: null },
   ],
-  left_out: 0,
+  from: 0,
   total: 3,
-  unsettled: 1,
-  last: 7,
+}
+
+/** A workspace in use, a free one, and a resource on a server. */
+export const sampleWorkspaces: WorkspaceList = {
+  workspaces: [
+    { ...shop, kind: 'workspace', store: 'files', claims: 1, waiters: 1, last_at: ago(1) },
+    {
+      key: 'deploy',
+      name: 'deploy',
+      kind: 'resource',
+      store: 'postgres',
+      claims: 2,
+      waiters: 0,
+      last_at: ago(9),
+    },
+    { ...site, kind: 'workspace', store: 'files', claims: 0, waiters: 0, last_at: ago(300) },
+  ],
+  problem: null,
 }

@@ -5,12 +5,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TestBrowser } from '../support/chromium.ts'
 import { startSampleServer } from '../support/ui-sample-server.ts'
 import {
-  sampleActs,
   sampleAt,
   sampleEvents,
   sampleNow,
   sampleSession,
+  sampleSessions,
   sampleWorkspace,
+  sampleWorkspaces,
 } from '../support/ui-sample.ts'
 import { projectRoot } from '../support/world.ts'
 
@@ -22,11 +23,11 @@ const session = `/api/sessions/${sampleSession.session_id}`
 const answers = {
   '/api/token': { secret: 'secret', read_only: false },
   '/api/now/stream': sampleNow,
+  '/api/workspaces': sampleWorkspaces,
   '/api/workspace': sampleWorkspace,
+  '/api/sessions': sampleSessions,
   [session]: sampleSession,
   [`${session}/events`]: sampleEvents,
-  [`${session}/acts`]: sampleActs,
-  [`${session}/forks`]: { tree: { session_id: '', title: null, state: null, at_seq: null, forks: [] } },
 }
 
 let browser: TestBrowser
@@ -42,13 +43,16 @@ afterAll(async () => {
 
 const scenes = [
   { name: 'now', hash: '#/now', ready: '.tile' },
+  { name: 'workspaces', hash: '#/workspaces', ready: '.row' },
   { name: 'workspace', hash: '#/workspaces/shop', ready: '.lanes rect' },
+  { name: 'sessions', hash: '#/sessions', ready: '.row[data-session]' },
   { name: 'session', hash: `#/sessions/${sampleSession.session_id}`, ready: '.event.turn' },
 ] as const
 
 const shots = [
-  ...[400, 1280, 2560].map((width) => ({ ...scenes[0], width, theme: 'light' as const })),
+  ...scenes.map((scene) => ({ ...scene, width: 390, theme: 'light' as const })),
   ...scenes.map((scene) => ({ ...scene, width: 1280, theme: 'dark' as const })),
+  { ...scenes[0], width: 1280, theme: 'light' as const },
 ]
 
 test.each(shots)(

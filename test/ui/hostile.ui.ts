@@ -18,9 +18,7 @@ test('a hostile title, purpose and event are text: no markup, no escapes, no rev
     '#/sessions',
     `#/sessions/${id}`,
     `#/sessions/${id}?at=1`,
-    `#/sessions/${id}?view=acts`,
-    '#/audit?span=all',
-    '#/search?q=onerror',
+    '#/sessions?q=onerror',
   ]) {
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
     await expect.poll(() => page.textContent('main'), { timeout: 20_000 }).toContain('onerror')

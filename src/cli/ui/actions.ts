@@ -1,13 +1,12 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isCount, isString } from '../../base/text/fields.ts'
 import type { ActionBodies, Answers } from '../../ui/protocol.ts'
-import type { Call } from '../../ui/server/routes.ts'
 import { breakClaim } from '../lock/end-claim.ts'
 import { removeSessions } from '../sessions/rm.ts'
 import { unlockSession } from '../sessions/unlock.ts'
-import { sweepScope } from '../sweep/sweep.ts'
-import { openKey, type UiParts } from './parts.ts'
+import type { Call } from './routes.ts'
 import { openSession } from './session-views.ts'
+import { openKey, type UiParts } from './workspaces.ts'
 
 type ActionName = keyof ActionBodies
 
@@ -23,12 +22,6 @@ export const actions: {
     const claims = await openKey(parts, body.text('key'))
     const fence = body.count('fence')
     return await breakClaim(claims, { session_id: body.text('session_id'), fence }, body.optional('reason'))
-  },
-  async sweep(_parts, body, { signal }) {
-    const scope = body.optional('scope') ?? 'all'
-    if (scope !== 'all' && scope !== 'sessions')
-      throw new StintError('ARG_ERROR', 'scope must be all or sessions')
-    return await sweepScope({ dryRun: false, scope, onProgress: () => signal.throwIfAborted() })
   },
   async unlock({ store }, body) {
     const { summary } = await openSession(store, body.text('session_id'))

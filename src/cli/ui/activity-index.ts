@@ -10,19 +10,12 @@ const maxIncidents = 50
 /** The newest activities in all workspaces and resources of a register, and their names. */
 export class ActivityIndex {
   readonly #register: Register
-  readonly #recent = new Map<string, ClaimActivity[]>()
+  #recent = new Map<string, ClaimActivity[]>()
   /** The names that were seen, by key: the record of a free workspace does not have its name. */
   readonly #names = new Map<string, string>()
-  #stale: Set<string> | 'all' = 'all'
 
   constructor(register: Register) {
     this.#register = register
-  }
-
-  /** Has the next look read the log of a key again, or those of all keys. */
-  invalidate(key?: string): void {
-    if (key === undefined) this.#stale = 'all'
-    else if (this.#stale !== 'all') this.#stale.add(key)
   }
 
   /** Remembers the name of a key. */
@@ -30,20 +23,21 @@ export class ActivityIndex {
     this.#names.set(key, name)
   }
 
-  nameOf(key: string): string {
-    return this.#names.get(key) ?? key
+  /** The name of a key; undefined if no claim and no log has told it. */
+  nameOf(key: string): string | undefined {
+    return this.#names.get(key)
   }
 
-  /** Reads what has changed. */
+  /** Reads the newest lines of all logs. */
   async refresh(): Promise<void> {
-    const stale = this.#stale
-    this.#stale = new Set()
-    for (const key of stale === 'all' ? await this.keys() : stale) {
+    const recent = new Map<string, ClaimActivity[]>()
+    for (const key of await this.keys()) {
       const activities = await new WorkspaceClaims(this.#register, { key, name: '' }).activity.readRecent()
-      this.#recent.set(key, activities)
+      recent.set(key, activities)
       const named = activities.findLast(({ workspace }) => workspace !== undefined)
       if (named?.workspace !== undefined && !this.#names.has(key)) this.learn(key, named.workspace)
     }
+    this.#recent = recent
   }
 
   /** The keys of all workspaces and resources that have a record. */
@@ -57,12 +51,20 @@ export class ActivityIndex {
     return this.#recent.get(key)?.at(-1)?.at
   }
 
+  /** When a session last got, lost or was refused a claim; undefined if no log names it. */
+  lastActivityOf(sessionId: string): number | undefined {
+    const times = [...this.#recent.values()].map(
+      (activities) => activities.findLast(({ session_id }) => session_id === sessionId)?.at ?? 0,
+    )
+    return Math.max(0, ...times) || undefined
+  }
+
   /** The refusals and losses of the last hour. */
   incidents(now: number): Incident[] {
     return [...this.#recent].flatMap(([key, activities]) =>
       activities
         .filter(({ kind, at }) => incidentKinds.has(kind) && now - at <= incidentMs)
-        .map((activity) => ({ ...activity, key, name: this.nameOf(key) })),
+        .map((activity) => ({ ...activity, key, name: this.nameOf(key) ?? key })),
     )
   }
 }

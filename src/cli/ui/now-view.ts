@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
 import {
@@ -17,7 +16,6 @@ import { tileStates } from '../../ui/protocol.ts'
 import { describeClaim } from '../lock/describe.ts'
 import type { StatusData } from '../status/gather.ts'
 import { storeOfEnvironment } from '../store.ts'
-import { version } from '../stint.ts'
 import { byNeed, tileStateOf } from './tile-state.ts'
 
 /** How many sessions are shown; the list of sessions has all. */
@@ -30,23 +28,22 @@ export interface NowFacts {
   sessions: readonly SessionSummary[]
   prompts: ReturnType<typeof promptedSessions>
   incidents: readonly Incident[]
+  /** When a session last got, lost or was refused a claim. */
+  lastActivityOf: (sessionId: string) => number | undefined
   readOnly: boolean
 }
 
 /** The data of the first page. */
 export function nowView(facts: NowFacts): NowView {
   const { status, incidents, readOnly } = facts
-  const { at, home, workspaces, runs, disk, orphans, findings } = status
-  const tiles = tilesOf(facts, at).sort(byNeed(at))
+  const { at, workspaces, runs, findings } = status
+  const tiles = tilesOf(facts).sort(byNeed(at))
   const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as Record<TileState, number>
   for (const { state } of tiles) totals[state] += 1
   return {
     at,
-    hostname: hostname(),
-    home,
     store: storeName(),
     read_only: readOnly,
-    version,
     tiles: tiles.slice(0, maxTiles),
     totals: { ...totals, closed: status.sessions.states.closed },
     workspaces: workspaces.map(({ workspace, resource, workspace_key, ...rest }) => ({
@@ -57,8 +54,6 @@ export function nowView(facts: NowFacts): NowView {
     })),
     runs,
     incidents: [...incidents],
-    disk,
-    orphans,
     findings,
   }
 }
@@ -80,7 +75,7 @@ interface Known {
   summary?: SessionSummary
 }
 
-function tilesOf({ targets, sessions, prompts }: NowFacts, now: number): SessionTile[] {
+function tilesOf({ status, targets, sessions, prompts, lastActivityOf }: NowFacts): SessionTile[] {
   const all = new Map<string, Known>()
   const knownOf = (id: string): Known => {
     const known = all.get(id) ?? { claims: [], waits: [] }
@@ -94,48 +89,46 @@ function tilesOf({ targets, sessions, prompts }: NowFacts, now: number): Session
   for (const prompt of prompts) knownOf(prompt.sessionId).prompt = prompt
   for (const summary of sessions)
     if (summary.state !== 'closed' || all.has(summary.id)) knownOf(summary.id).summary = summary
-  return [...all].map(([id, known]) => tileOf(id, known, now))
+  return [...all]
+    .filter(([, known]) => !hasEnded(known))
+    .map(([id, known]) => tileOf(id, known, lastAtOf(known, lastActivityOf(id)) || status.at, status.at))
 }
 
-function tileOf(session_id: string, known: Known, now: number): SessionTile {
-  const { claims, waits, prompt, summary } = known
-  const described = claims.map(({ target, claim }) => ({
-    target,
-    claim,
-    row: describeClaim(claim, target.observation),
-  }))
-  const work = claims.flatMap(({ target, claim }) => busyWork(claim, target.observation) ?? [])
-  const [wait] = waits
-  const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? null
-  const lastAt = Math.max(
+/** Whether a session was closed: the claim of its dead process stays until another session asks. */
+const hasEnded = (known: Known): boolean => known.summary?.state === 'closed' && livenessOf(known) === 'dead'
+
+/** The last sign of life of a session; 0 if none is known. */
+const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt = 0): number =>
+  Math.max(
     summary?.lastAt ?? 0,
+    prompt?.at ?? 0,
+    activityAt,
     ...claims.map(({ claim }) => claim.refreshed_at),
     ...waits.map(({ waiter }) => waiter.since),
   )
-  const { state, since } = tileStateOf(
-    {
-      work,
-      askedAt: askedAt(known),
-      waitsSince: wait?.waiter.since,
-      liveness: livenessOf(known),
-      recorded: summary?.state,
-      lastAt: lastAt === 0 ? now : lastAt,
-    },
-    now,
-  )
+
+function tileOf(session_id: string, known: Known, lastAt: number, now: number): SessionTile {
+  const { claims, waits, prompt, summary } = known
+  const described = claims.map(({ target, claim }) => ({
+    target,
+    row: describeClaim(claim, target.observation),
+  }))
+  const [wait] = waits
+  const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? prompt?.origin ?? null
+  const evidence = {
+    work: claims.flatMap(({ target, claim }) => busyWork(claim, target.observation) ?? []),
+    askedAt: askedAt(known),
+    waitsSince: wait?.waiter.since,
+    liveness: livenessOf(known),
+    recorded: summary?.state,
+    lastAt,
+  }
   return {
     session_id,
-    state,
-    since,
-    parent: claims[0]?.claim.ancestors?.[0] ?? null,
+    ...tileStateOf(evidence, now),
     origin,
     agent: origin?.agent ?? summary?.tool ?? null,
-    pid:
-      claims[0]?.claim.pid ??
-      wait?.waiter.process.pid ??
-      prompt?.agent.pid ??
-      summary?.holder?.process.pid ??
-      null,
+    pid: pidOf(known),
     title: summary?.title ?? summary?.key ?? null,
     purpose:
       claims.find(({ claim }) => claim.purpose !== null)?.claim.purpose ??
@@ -153,11 +146,18 @@ function tileOf(session_id: string, known: Known, now: number): SessionTile {
     work: described.find(({ row }) => row.work !== null)?.row.work ?? null,
     waits_for: wait === undefined ? null : waitOf(wait),
     workspace: summary?.workspace ?? origin?.directory ?? null,
-    last_at: lastAt === 0 ? now : lastAt,
+    last_at: lastAt,
     recorded: summary?.state ?? null,
     last_act: null,
   }
 }
+
+const pidOf = ({ claims, waits, prompt, summary }: Known): number | null =>
+  claims[0]?.claim.pid ??
+  waits[0]?.waiter.process.pid ??
+  prompt?.agent.pid ??
+  summary?.holder?.process.pid ??
+  null
 
 /** Since when a call has waited for the answer of the user. A question outlives its hold on the claim. */
 function askedAt({ claims }: Known): number | undefined {

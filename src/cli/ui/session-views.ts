@@ -1,44 +1,67 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
-import { findWorkspace } from '../../lease/index.ts'
 import {
   type AuditRecord,
   checkSessionId,
   type DriverStore,
-  followAudit,
   type Inspection,
   type Pending,
   type SessionEvent,
   sessionStates,
 } from '../../session/index.ts'
-import type { EventPage, EventRow, SessionPage, SessionView, Verification } from '../../ui/protocol.ts'
+import type {
+  ActRow,
+  EventPage,
+  EventRow,
+  SearchAnswer,
+  SessionPage,
+  SessionView,
+  Verification,
+} from '../../ui/protocol.ts'
+import { NewestItems } from '../audit/audit-lines.ts'
 import { describeSession } from '../sessions/describe.ts'
+import { describeFound } from '../sessions/search.ts'
 import { describeInspected } from '../sessions/show.ts'
 import { verifyOne } from '../sessions/verify.ts'
-import { mergeStreams } from './merge-streams.ts'
 import type { RequestQuery } from './request-query.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */
 export async function listSessionPage(store: DriverStore, query: RequestQuery): Promise<SessionPage> {
   const state = query.choice('state', sessionStates)
-  const workspace = query.text('workspace')
   const text = query.text('text')?.toLowerCase()
   const from = query.count('from') ?? 0
   const limit = query.limit(100, 1000)
-  const found = await store.list({
-    tool: query.text('tool'),
-    workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
-  })
-  const matching = found.filter(
-    ({ id, key = '', title = '', tool = '', workspace: of = '', ...each }) =>
+  const matching = (await store.list()).filter(
+    ({ id, key = '', title = '', tool = '', workspace = '', ...each }) =>
       (state === undefined || each.state === state) &&
-      (text === undefined || [id, key, title, tool, of].some((field) => field.toLowerCase().includes(text))),
+      (text === undefined ||
+        [id, key, title, tool, workspace].some((field) => field.toLowerCase().includes(text))),
   )
   return {
     sessions: matching.slice(from, from + limit).map(describeSession),
     from,
     total: matching.length,
   }
+}
+
+/** Finds a text in the events of all sessions, as `stint sessions search` does. */
+export async function searchEvents(
+  store: DriverStore,
+  query: RequestQuery,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const answer: SearchAnswer = { hits: [], unreadable: [] }
+  const limit = query.limit(200, 1000)
+  const events = store.search(query.need('q'), {
+    // A client that has gone ends the search.
+    onBytes: () => signal.throwIfAborted(),
+    onUnreadable: ({ id }, { message }) => answer.unreadable.push({ session_id: id, message }),
+  })
+  for await (const event of events) {
+    answer.hits.push({ ...describeFound(event), title: event.session.title ?? null })
+    if (answer.hits.length >= limit) break
+  }
+  return answer
 }
 
 /** Opens a session by its exact id. */
@@ -71,98 +94,90 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
   }
 }
 
-/** Records that are read at once when a page looks for a type backwards. */
-const stepRecords = 1000
 /** Characters of the data of an event in a page; `full` sends all. */
 const maxDataLength = 8000
+/** Acts that are sent with a page of events. */
+const maxActs = 500
 
-/** A page of the journal, in memory that does not grow with it. */
+/** A page of the journal, and the acts of its time, in memory that does not grow with the session. */
 export async function readEventPage(store: DriverStore, id: string, query: RequestQuery): Promise<EventPage> {
   const inspection = await openSession(store, id)
   const limit = query.limit(200, 1000)
-  const [from, before, type] = [query.count('from'), query.count('before'), query.text('type')]
-  if (from !== undefined && before !== undefined)
-    throw new StintError('ARG_ERROR', 'from and before exclude each other')
+  const before = query.count('before')
   const last = inspection.summary.records
-  const asRow = query.flag('full') ? (event: EventOf) => event : eventRow
-  const events =
-    from === undefined
-      ? await readBefore(inspection, before, last, { type, limit })
-      : await readFrom(inspection, from, { type, limit })
-  return { events: events.map(asRow), first: last === 0 ? 0 : 1, last }
-}
-
-type EventOf = SessionEvent | Pending<SessionEvent>
-
-interface PageOptions {
-  type: string | undefined
-  limit: number
-}
-
-async function readFrom(
-  inspection: Inspection,
-  from: number,
-  { type, limit }: PageOptions,
-): Promise<EventOf[]> {
-  const events: EventOf[] = []
-  // Without a type the page is a range, and nothing beyond it is read.
-  const to = type === undefined ? from + limit - 1 : undefined
-  const isAtEnd = to === undefined || to >= inspection.summary.records
-  for await (const event of inspection.events({ from, to: isAtEnd ? undefined : to, type, all: true })) {
-    events.push(event)
-    if (events.length >= limit) break
+  const end = Math.min(last, (before ?? Number.POSITIVE_INFINITY) - 1)
+  const from = Math.max(1, end - limit + 1)
+  const events: (SessionEvent | Pending<SessionEvent>)[] = []
+  let nextAt = Number.POSITIVE_INFINITY
+  // The newest page also has what visitors left. An older one reads one event more, at which its acts end.
+  for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
+    if (event.seq !== undefined && event.seq > end && before !== undefined) nextAt = event.at
+    else events.push(event)
+  const beginsAt = from === 1 ? 0 : (events[0]?.at ?? Number.POSITIVE_INFINITY)
+  const { acts, leftOut } = await readActs(inspection, beginsAt, nextAt)
+  return {
+    events: query.flag('full') ? events : events.map(eventRow),
+    acts,
+    acts_left_out: leftOut,
+    last,
   }
-  return events
-}
-
-async function readBefore(
-  inspection: Inspection,
-  before: number | undefined,
-  last: number,
-  { type, limit }: PageOptions,
-): Promise<EventOf[]> {
-  const step = type === undefined ? limit : stepRecords
-  let events: EventOf[] = []
-  // The newest page also has what visitors left.
-  let to = before === undefined ? undefined : before - 1
-  for (let end = Math.min(to ?? last, last); end > 0 || to === undefined;) {
-    const from = Math.max(1, end - step + 1)
-    const found: EventOf[] = []
-    for await (const event of inspection.events({ from, to, type, all: true })) found.push(event)
-    events = [...found, ...events].slice(-limit)
-    if (events.length >= limit || from === 1) break
-    to = end = from - 1
-  }
-  return events
 }
 
 /** An event without most of a large payload. */
-export function eventRow(event: EventOf): EventRow {
+function eventRow(event: SessionEvent | Pending<SessionEvent>): EventRow {
   const json = JSON.stringify(event.data) ?? ''
   return json.length <= maxDataLength
     ? event
     : { ...event, data: json.slice(0, maxDataLength), cut: json.length }
 }
 
-/** The events from a record on, and those that come later; if asked for, audit lines, too. */
-export async function followSession(
-  store: DriverStore,
-  id: string,
-  query: RequestQuery,
-  signal: AbortSignal,
-): Promise<AsyncIterable<EventRow | { audit: AuditRecord }>> {
-  const inspection = await openSession(store, id)
-  const from = query.count('from') ?? inspection.summary.records + 1
-  const audit = query.count('audit')
-  const events = mapped(store.follow(id, { from, all: true, signal }), eventRow)
-  if (audit === undefined) return events
-  const lines = followAudit(store.driver, inspection, { from: Math.max(1, audit), signal })
-  return mergeStreams<EventRow | { audit: AuditRecord }>([events, mapped(lines, (line) => ({ audit: line }))])
+/** The acts with their outcomes, and the notes, that began from a time on and before another. */
+async function readActs(
+  inspection: Inspection,
+  from: number,
+  before: number,
+): Promise<{ acts: ActRow[]; leftOut: number }> {
+  const newest = new NewestItems<ActRow>(maxActs)
+  /** Acts without an outcome so far. */
+  const open = new Map<string, ActRow>()
+  let matching = 0
+  for await (const line of inspection.audit()) {
+    const begun = line.type === 'outcome' ? open.get(line.act ?? '') : undefined
+    if (begun !== undefined) {
+      begun.outcome = outcomeOf(line, begun.at)
+      open.delete(line.act ?? '')
+      continue
+    }
+    const row = actRow(line)
+    if (row.act !== null && line.type === 'intent') open.set(row.act, row)
+    if (row.at < from || row.at >= before) continue
+    matching += 1
+    newest.push(row)
+  }
+  return { acts: newest.items, leftOut: Math.max(0, matching - maxActs) }
 }
 
-async function* mapped<From, To>(items: AsyncIterable<From>, to: (item: From) => To): AsyncGenerator<To> {
-  for await (const item of items) yield to(item)
-}
+type AuditLine = AuditRecord | Pending<AuditRecord>
+
+/** The act that an audit line begins. An outcome whose intent is missing is an act that took no time. */
+const actRow = (line: AuditLine): ActRow => ({
+  seq: line.seq ?? null,
+  act: line.act ?? null,
+  at: line.at,
+  type: line.type === 'note' ? 'note' : 'act',
+  action: line.action,
+  subject: line.subject ?? null,
+  key: line.key ?? null,
+  outcome: line.type === 'outcome' ? outcomeOf(line, line.at) : null,
+  detail: line.detail ?? null,
+})
+
+const outcomeOf = ({ at, ok, error }: AuditLine, begunAt: number): NonNullable<ActRow['outcome']> => ({
+  at,
+  duration_ms: Math.max(0, at - begunAt),
+  ok: ok === true,
+  error: error?.message ?? null,
+})
 
 /** Reads both logs and tells what is missing or changed. */
 export async function verifySession(store: DriverStore, id: string): Promise<Verification> {

@@ -108,9 +108,9 @@ test('a home whose path is too long for a socket works, too', async () => {
 
 test('on a full disk the page works without the socket, and actions say that the disk is full', async () => {
   await using world = new World()
-  const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o size=16k,nr_inodes=40,mode=0700 tmpfs "$STINT_HOME"
-    "$0" "$1" lock acquire --session holder --resource db --json >&2
-    cat /dev/zero > "$STINT_HOME/x" 2>/dev/null; for n in $(seq 40); do touch "$STINT_HOME/$n"; done 2>/dev/null
+  const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o size=64k,nr_inodes=64,mode=0700 tmpfs "$STINT_HOME"
+    "$0" "$1" lock acquire --resource deploy --session hung > /dev/null
+    cat /dev/zero > "$STINT_HOME/x" 2>/dev/null; n=0; while touch "$STINT_HOME/$n" 2>/dev/null; do n=$((n + 1)); done
     exec "$0" "$1" "$@"`
   const ui = await UiClient.start(world, [], {
     start: (args) =>
@@ -125,8 +125,8 @@ test('on a full disk the page works without the socket, and actions say that the
   const secret = await ui.signIn()
   const now = (await ui.asPage('/api/now', secret)).json
   expect(now.findings).toContainEqual(expect.objectContaining({ name: 'home disk', level: 'fail' }))
-  const { key, fence } = now.tiles[0].holds[0]
-  const body = { key, session_id: 'holder', fence }
+  const [{ session_id, holds }] = now.tiles
+  const body = { session_id, key: holds[0].key, fence: holds[0].fence }
   const broken = await ui.asPage('/api/actions/break', secret, { method: 'POST', body })
   expect([broken.status, broken.json.error.code]).toEqual([507, 'DISK_FULL'])
   expect((await ui.asPage('/api/now', secret)).status).toBe(200)

@@ -6,21 +6,21 @@ import { systemClock } from '../../base/process/clock.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { browserOpener, openPage, removeOpeners } from '../../ui/server/open-page.ts'
-import { UiServer } from '../../ui/server/server.ts'
-import { askRunningServer, publishSocket, type PublishedSocket } from '../../ui/server/socket.ts'
 import { openRegister, openStore, storeOption } from '../store.ts'
 import { print } from '../terminal/print.ts'
 import { uiEndpoints } from './endpoints.ts'
+import { browserOpener, openPage, removeOpeners } from './open-page.ts'
+import { UiServer } from './server.ts'
+import { askRunningServer, publishSocket, type PublishedSocket } from './socket.ts'
 
 export const uiCommand = defineBareCommand({
   name: 'ui',
   summary:
-    'Serves a page on this machine that shows who does what: sessions, claims, refusals, audit, disk. It runs until Ctrl-C; a second one opens the page of the first.',
+    'Serves a page on this machine that shows who does what: sessions, claims, refusals. It runs until Ctrl-C; a second one opens the page of the first.',
   options: {
     'no-open': { type: 'boolean', help: 'only print the address; do not open the browser' },
     port: { type: 'count', value: 'N', help: 'listen on this port (any free one)' },
-    'read-only': { type: 'boolean', help: 'without the actions: break, sweep, unlock, close, trash' },
+    'read-only': { type: 'boolean', help: 'without the actions: break, unlock, close, trash' },
     ...storeOption,
   },
   stream: true,
@@ -45,21 +45,16 @@ export const uiCommand = defineBareCommand({
     }
     // Every command that the server calls finds the store there.
     if (options.store !== undefined) process.env.STINT_STORE = options.store
-    const { routes, feed } = uiEndpoints({
-      register: await openRegister(options.store, context.warn),
-      store: await openStore(options.store, context.warn),
-      readOnly,
-    })
     const server = await UiServer.listen({
       port,
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
-      routes,
+      routes: uiEndpoints({
+        register: await openRegister(options.store, context.warn),
+        store: await openStore(options.store, context.warn),
+        readOnly,
+      }),
       readOnly,
-      onAddress: () => feed.lookAhead(),
-      onToken: (token) => {
-        removeOpeners(home, token)
-        return feed.recentView
-      },
+      onToken: (token) => removeOpeners(home, token),
     })
     if (port !== undefined)
       context.warn('a page that another program served on this port may have left a worker in your browser')

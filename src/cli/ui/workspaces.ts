@@ -1,13 +1,37 @@
+import { lstatSync } from 'node:fs'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { allClaims, computeWorkspaceHash, type Register, targetKind } from '../../lease/index.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import {
+  allClaims,
+  computeWorkspaceHash,
+  isClaimsKey,
+  type Register,
+  targetKind,
+  WorkspaceClaims,
+} from '../../lease/index.ts'
+import type { DriverStore } from '../../session/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
-import { lanesOf } from './lanes.ts'
-import { openKey, type UiParts } from './parts.ts'
+import type { NowFeed } from './now-feed.ts'
 import type { RequestQuery } from './request-query.ts'
 
-/** A day: the longest stretch that the page shows at once. */
-const usualStretchMs = 24 * 3_600_000
+/** What all endpoints use. */
+export interface UiParts {
+  /** The register of the home, where hooks keep their claims, then that of a server if one is named. */
+  registers: readonly Register[]
+  store: DriverStore
+  feed: NowFeed
+  readOnly: boolean
+}
+
+/** Opens the claims of a key. It is checked first: in a register of files it becomes a part of a path. */
+export async function openKey({ registers, feed }: UiParts, key: string): Promise<WorkspaceClaims> {
+  const register = registers.find((each) => isClaimsKey(key, each))
+  if (register === undefined)
+    throw new StintError('ARG_ERROR', `${visibleText(key, 40)} is not the key of a workspace`)
+  return await WorkspaceClaims.ofKey(register, key, feed.activity.nameOf(key) ?? key)
+}
 
 /**
  * Lists the workspaces and resources with claims, waiters or a history: first those in use. While a
@@ -16,7 +40,6 @@ const usualStretchMs = 24 * 3_600_000
 export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   const { registers, feed, store } = parts
   const { activity } = feed
-  activity.invalidate()
   let problem: string | null = null
   const unlessAway = <Row>(rows: Promise<Row[]>): Promise<Row[]> =>
     rows.catch((error: unknown) => {
@@ -39,8 +62,9 @@ export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   await activity.refresh()
   for (const key of await activity.keys()) {
     const name = activity.nameOf(key)
+    if (rows.has(key) || name === undefined || isFile(name)) continue
     const free = { claims: 0, waiters: 0, last_at: null, store: storeAt(0) }
-    if (!rows.has(key)) rows.set(key, { key, name, kind: targetKind({ key, name }), ...free })
+    rows.set(key, { key, name, kind: targetKind({ key, name }), ...free })
   }
   const workspaces = [...rows.values()].map((row) => ({
     ...row,
@@ -55,7 +79,14 @@ export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
   }
 }
 
+/** A file that was claimed by itself, such as settings that stint has edited, is no place of work. */
+const isFile = (name: string): boolean =>
+  name.startsWith('/') && ifPossible(() => lstatSync(name).isFile()) === true
+
 const storeAt = (index: number): WorkspaceRow['store'] => (index === 0 ? 'files' : 'postgres')
+
+/** A day: the longest stretch that the page shows at once. */
+const usualStretchMs = 24 * 3_600_000
 
 /** One workspace or resource: its claims and waiters now, and what happened there. */
 export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promise<WorkspaceView> {
@@ -64,10 +95,8 @@ export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promis
   const view = await claims.read()
   const { record, observation } = view
   const waiters = await claims.waiters(view)
-  const to = query.count('to') ?? Math.round(observation.now.wall)
+  const to = Math.round(observation.now.wall)
   const from = query.count('from') ?? to - usualStretchMs
-  if (from > to) throw new StintError('ARG_ERROR', 'from must not be after to')
-  const activities = await claims.activity.read()
   return {
     key,
     name,
@@ -75,10 +104,8 @@ export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promis
     store: storeAt(parts.registers.indexOf(register)),
     from,
     to,
-    recorded_from: activities[0]?.at ?? null,
     claims: record.claims.map((claim) => describeClaim(claim, observation)),
     waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
-    lanes: lanesOf(activities, { claims: record.claims, waiters }, { from, to }),
-    activities: activities.filter(({ at }) => at >= from && at <= to),
+    activities: (await claims.activity.read()).filter(({ at }) => at >= from && at <= to),
   }
 }

@@ -8,20 +8,24 @@ export const partyName = (id: string, agent?: string | null): string =>
     .map((part) => shown(part))
     .join(' ')
 
-/** Paths in words: `all of it`, or the first ones. */
-export function pathsText(paths: readonly string[]): string {
-  if (paths.length === 0 || paths.includes('**')) return 'all of it'
-  const [first = '', ...rest] = paths
+/** What a claim is on: the last part of the workspace's name, or the paths in it. */
+export function whatText(paths: readonly string[], name: string): string {
+  const place = shown(name.slice(name.lastIndexOf('/') + 1) || name, 60)
+  if (paths.length === 0 || paths.includes('**')) return place
+  return `${pathsText(paths)} in ${place}`
+}
+
+/** The first path, and how many more there are. */
+export function pathsText([first = '', ...rest]: readonly string[]): string {
   return rest.length === 0 ? shown(first, 80) : `${shown(first, 80)} and ${rest.length} more`
 }
 
-/** An activity in a sentence, for the page: who, what, and who was in the way. */
-export function activitySentence(activity: ClaimActivity): string {
+/** An activity in a workspace of this name in a sentence: who, what, and who was in the way. */
+export function activitySentence(activity: ClaimActivity, name: string): string {
   const { kind, session_id, origin, paths, by, reason, held_ms } = activity
   const party = partyName(session_id, origin?.agent)
-  const what = pathsText(paths)
+  const what = whatText(paths, name)
   const other = by === undefined ? 'another session' : partyName(by)
-  const held = held_ms === undefined ? '' : ` after ${shortDuration(held_ms)}`
   switch (kind) {
     case 'grant':
       return `${party} got ${what}`
@@ -30,9 +34,9 @@ export function activitySentence(activity: ClaimActivity): string {
     case 'refusal':
       return `${party} may not change ${what}: ${other} holds it`
     case 'takeover':
-      return `${other} took ${what} over from ${party}${held}`
+      return `${other} took ${what} over from ${party}`
     case 'release':
-      return `${party} released ${what}${held}`
+      return `${party} released ${what}${held_ms === undefined ? '' : ` after ${shortDuration(held_ms)}`}`
     case 'break':
       return `${other} broke the claim of ${party} on ${what}${reason === undefined ? '' : `: ${shown(reason)}`}`
     case 'late':

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { NowView, TokenAnswer } from '../protocol.ts'
+import type { TokenAnswer } from '../protocol.ts'
 
 /** An answer of the server that is no data: the code and message of the command's error, and what to do. */
 export class ApiError extends Error {
@@ -20,14 +20,13 @@ export const secret = signal<string | undefined>(undefined)
 
 /**
  * Exchanges the one-time token in the address for the secret, and takes the token out of the address. The
- * secret stays in this tab, also when the page is loaded again. Returns what the page shows first, if the
- * server has sent it with the secret.
+ * secret stays in this tab, also when the page is loaded again.
  */
-export async function signIn(): Promise<NowView | undefined> {
+export async function signIn(): Promise<void> {
   const token = /^#token=([\w-]+)/.exec(location.hash)?.[1]
   if (token === undefined) {
     secret.value = sessionStorage.getItem(storageKey) ?? undefined
-    return undefined
+    return
   }
   history.replaceState(null, '', '#/now')
   const response = await fetch('/api/token', {
@@ -35,14 +34,10 @@ export async function signIn(): Promise<NowView | undefined> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token }),
   })
-  if (!response.ok) {
-    forget()
-    return undefined
-  }
+  if (!response.ok) return forget()
   const answer = (await response.json()) as TokenAnswer
   sessionStorage.setItem(storageKey, answer.secret)
   secret.value = answer.secret
-  return answer.now ?? undefined
 }
 
 /** Without a secret, the page shows the command that opens a new one. */
@@ -88,16 +83,16 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
 }
 
 /**
- * The lines of a streamed answer, each a JSON value; empty lines only show that the server is alive. `onOpen`
- * is called when the server has accepted the request, perhaps long before the first line.
+ * The lines of a streamed answer, each a JSON value. `onOpen` is called when the server has accepted the
+ * request, perhaps long before the first line.
  */
 export async function* streamLines<T>(
   path: string,
   signal: AbortSignal,
-  onOpen?: () => void,
+  onOpen: () => void,
 ): AsyncGenerator<T> {
   const response = await request(path, { signal })
-  onOpen?.()
+  onOpen()
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
   let rest = ''
@@ -108,14 +103,4 @@ export async function* streamLines<T>(
     rest = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield JSON.parse(line) as T
   }
-}
-
-/** Saves an answer as a file: a plain link could not send the secret. */
-export async function download(path: string, name: string): Promise<void> {
-  const response = await request(path)
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(await response.blob())
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

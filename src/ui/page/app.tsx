@@ -2,18 +2,14 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ActionDialog, readOnly } from './actions.tsx'
 import { secret } from './api.ts'
-import { AuditPage } from './audit-page.tsx'
-import { DiskPage } from './disk-page.tsx'
 import { shown } from './format.ts'
-import { listenForKeys } from './keyboard.ts'
-import { connection } from './live.ts'
-import { needsPerson, now } from './now-state.ts'
+import { connection, needsPerson, now } from './live.ts'
 import { NowPage } from './now-page.tsx'
-import { ShellLine, Empty } from './parts.tsx'
-import { pages, type Route, linkTo, route } from './route.ts'
-import { SearchPage } from './search-page.tsx'
+import { Empty, ShellLine } from './parts.tsx'
+import { linkTo, pages, type Route, route } from './route.ts'
 import { SessionDetail } from './session-detail.tsx'
 import { SessionsPage } from './sessions-page.tsx'
+import { Glyph } from './state-mark.tsx'
 import { WorkspaceDetail } from './workspace-detail.tsx'
 import { WorkspacesPage } from './workspaces-page.tsx'
 
@@ -36,16 +32,12 @@ function NoSecret() {
 }
 
 function SignedIn() {
-  const help = useRef<HTMLDialogElement>(null)
   const main = useRef<HTMLElement>(null)
   const { page, id } = route.value
-  useEffect(() => listenForKeys(() => help.current?.showModal()), [])
   // A new page starts at its top, and the next Tab goes into it.
   const isFirst = useSignal(true)
   useEffect(() => {
-    // A page that has put the cursor into its field keeps it there.
-    const isInside = main.current?.contains(document.activeElement) === true
-    if (!isFirst.peek() && !isInside) main.current?.focus()
+    if (!isFirst.peek()) main.current?.focus()
     isFirst.value = false
     scrollTo(0, 0)
   }, [page, id])
@@ -56,7 +48,6 @@ function SignedIn() {
         <CurrentPage {...route.value} />
       </main>
       <ActionDialog />
-      <Help dialog={help} />
     </>
   )
 }
@@ -69,16 +60,15 @@ function CurrentPage({ page, id }: Route) {
       return id === undefined ? <WorkspacesPage /> : <WorkspaceDetail key={id} id={id} />
     case 'sessions':
       return id === undefined ? <SessionsPage /> : <SessionDetail key={id} id={id} />
-    case 'audit':
-      return <AuditPage />
-    case 'disk':
-      return <DiskPage />
-    case 'search':
-      return <SearchPage />
   }
 }
 
-const connectionTexts = { connecting: 'connecting', live: 'live', paused: 'paused', lost: 'not connected' }
+const connections = {
+  connecting: { text: 'connecting', state: 'idle' },
+  live: { text: 'live', state: 'active' },
+  paused: { text: 'paused', state: 'idle' },
+  lost: { text: 'not connected', state: 'crashed' },
+}
 
 function Top() {
   const state = now.value
@@ -86,7 +76,7 @@ function Top() {
   return (
     <header class="top">
       <a class="brand" href={linkTo('now')}>
-        <img src="icon.svg" alt="" />
+        <img src="icon.svg" alt="" width="20" />
         stint
       </a>
       <nav aria-label="Pages">
@@ -101,52 +91,14 @@ function Top() {
           </a>
         ))}
       </nav>
-      <div class="status-line">
+      <div class="status-line small dim">
         {readOnly.value && <span>read only</span>}
         {state !== undefined && state.store !== 'files' && <span class="cut">{shown(state.store, 40)}</span>}
-        <span class="connection" data-is={connection.value} role="status">
-          {connectionTexts[connection.value]}
+        <span class="connection" role="status">
+          <Glyph state={connections[connection.value].state} />
+          {connections[connection.value].text}
         </span>
       </div>
     </header>
-  )
-}
-
-function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
-  return (
-    <dialog ref={dialog} aria-labelledby="help-title">
-      <form method="dialog">
-        <h2 id="help-title">Keys</h2>
-        <dl>
-          <dt>
-            <kbd>j</kbd> <kbd>k</kbd>
-          </dt>
-          <dd>next and previous item</dd>
-          <dt>
-            <kbd>Enter</kbd>
-          </dt>
-          <dd>open it</dd>
-          <dt>
-            <kbd>/</kbd>
-          </dt>
-          <dd>search</dd>
-          {pages.map(({ key, title }) => (
-            <>
-              <dt key={key}>
-                <kbd>g</kbd> <kbd>{key}</kbd>
-              </dt>
-              <dd>{title}</dd>
-            </>
-          ))}
-          <dt>
-            <kbd>?</kbd>
-          </dt>
-          <dd>this list</dd>
-        </dl>
-        <div class="buttons">
-          <button class="main">Close</button>
-        </div>
-      </form>
-    </dialog>
   )
 }

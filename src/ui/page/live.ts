@@ -1,18 +1,23 @@
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { streamLines, secret } from './api.ts'
+import type { NowView } from '../protocol.ts'
+import { readOnly } from './actions.tsx'
+import { secret, streamLines } from './api.ts'
+import { clock } from './clock.tsx'
 
 /** Whether what is shown follows the server: `paused` in a hidden tab, `lost` while it does not answer. */
 export const connection = signal<'connecting' | 'live' | 'paused' | 'lost'>('connecting')
 
+/** What every session does now, pushed by the server; undefined until the first message. */
+export const now = signal<NowView | undefined>(undefined)
+
+/** How many sessions need a person. */
+export const needsPerson = ({ totals }: NowView): number => totals['waits-for-you'] + totals.crashed
+
 /** Waits before each new attempt, in milliseconds; the last one repeats. */
 const retryMs = [250, 1000, 3000, 10_000]
 
-/**
- * Follows a stream of the server while this tab is visible, and again after the server was away. `addressNow`
- * is asked at each attempt, so that it can continue where the last one ended. Returns what ends it.
- */
-export function follow<T>(addressNow: () => string, take: (message: T) => void): () => void {
+/** Follows what every session does while this tab is visible, and again after the server was away. */
+export function followNow(): () => void {
   let current: AbortController | undefined
   let failures = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -24,7 +29,7 @@ export function follow<T>(addressNow: () => string, take: (message: T) => void):
       connection.value = 'live'
     }
     try {
-      for await (const message of streamLines<T>(addressNow(), controller.signal, onOpen)) take(message)
+      for await (const view of streamLines<NowView>('/api/now/stream', controller.signal, onOpen)) show(view)
     } catch {
       // A lost connection is tried again below; a refusal for want of the secret has cleared the secret.
     }
@@ -53,7 +58,33 @@ export function follow<T>(addressNow: () => string, take: (message: T) => void):
   }
 }
 
-/** Follows a stream as long as the component is on the page, anew whenever the address changes. */
-export function useStream<T>(address: string, take: (message: T) => void): void {
-  useEffect(() => follow(() => address, take), [address])
+/** Shows what every session does; the title of the tab has the number of those that wait for a person. */
+function show(view: NowView): void {
+  now.value = view
+  readOnly.value = view.read_only
+  const count = view.totals['waits-for-you']
+  document.title = count === 0 ? 'stint' : `(${count}) stint`
+}
+
+/** Changes whenever a claim, a waiter or an incident does, so that pages derived from them load again. */
+export function claimsVersion(key?: string): string {
+  const state = now.value
+  if (state === undefined) return ''
+  const places = state.workspaces.filter((place) => key === undefined || place.key === key)
+  const claims = places.flatMap((place) => [
+    ...place.claims.map(({ session_id, fence, standing }) => `${session_id} ${fence} ${standing}`),
+    ...place.waiters.map(({ session_id, since }) => `${session_id} ${since}`),
+  ])
+  const incident = state.incidents.find((each) => key === undefined || each.key === key)
+  return [...claims, incident?.at ?? ''].join()
+}
+
+/** How often a session that is being written is read again, in milliseconds. */
+const recordsMs = 2000
+
+/** Changes whenever the state of a session does, and every two seconds while a process holds the session. */
+export function recordsVersion(id: string): string {
+  const tile = now.value?.tiles.find(({ session_id }) => session_id === id)
+  const turn = tile?.recorded === 'active' ? Math.floor(clock.value / recordsMs) : ''
+  return tile === undefined ? '' : `${tile.recorded} ${tile.pid} ${tile.last_at} ${turn}`
 }

@@ -3,12 +3,10 @@ import { render } from 'preact'
 import { secret, signIn } from './api.ts'
 import { App } from './app.tsx'
 import { startClock } from './clock.tsx'
-import { followNow, showNow } from './now-state.ts'
+import { followNow } from './live.ts'
 import { followAddress } from './route.ts'
 
-const seen = await signIn()
-if (seen !== undefined) showNow(seen)
-// Newer data is on its way while the page is drawn for the first time.
+await signIn()
 effect(() => (secret.value === undefined ? undefined : followNow()))
 followAddress()
 startClock()

@@ -1,33 +1,19 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { type Incident, type NowView, type NowRun, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
 import { formatBytes, shortened, shown, shownCount } from './format.ts'
-import { now } from './now-state.ts'
-import { ShellLine, Empty, Place } from './parts.tsx'
+import { now } from './live.ts'
+import { Choices, Empty, ShellLine } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 import { SessionTileView } from './session-tile.tsx'
-import { Glyph, labelOf, StateMark } from './state-mark.tsx'
-
-/** Tiles of the first paint: more than this window can show. */
-const firstTiles = Math.ceil(innerWidth / 320) * Math.ceil(innerHeight / 150)
-/** Incidents after this moment came while the page was open: they light up once. */
-const openedAt = Date.now()
+import { labelOf, StateMark } from './state-mark.tsx'
 
 /** All sessions at once: what needs a person is first. */
 export function NowPage() {
   const state = now.value
-  const isPainted = useSignal(false)
-  useEffect(() => {
-    if (state === undefined) return
-    // The first frame with tiles is on the screen when the second begins.
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => (isPainted.value = true))))
-  }, [state === undefined])
   if (state === undefined) return <p class="dim">Loading…</p>
   const chosen = route.value.query.state ?? ''
   const tiles = state.tiles.filter((tile) => chosen === '' || tile.state === chosen)
-  const drawn = isPainted.value ? tiles : tiles.slice(0, firstTiles)
   return (
     <>
       <div class="head">
@@ -40,7 +26,7 @@ export function NowPage() {
             <NoTiles chosen={chosen} />
           ) : (
             <div class="tiles">
-              {drawn.map((tile) => (
+              {tiles.map((tile) => (
                 <SessionTileView key={tile.session_id} tile={tile} />
               ))}
             </div>
@@ -58,22 +44,18 @@ export function NowPage() {
 }
 
 function Totals({ state, chosen }: { state: NowView; chosen: string }) {
+  const shownStates = tileStates.filter((name) => state.totals[name] > 0 || name === chosen)
   return (
-    <nav class="totals" aria-label="Sessions by state">
-      {tileStates
-        .filter((name) => state.totals[name] > 0 || name === chosen)
-        .map((name) => (
-          <a
-            key={name}
-            href={linkTo('now', '', { state: name === chosen ? '' : name })}
-            data-state={name}
-            aria-current={name === chosen ? 'true' : undefined}
-          >
-            <Glyph state={name} />
-            {labelOf(name)} <strong>{shownCount(state.totals[name])}</strong>
-          </a>
-        ))}
-    </nav>
+    <Choices
+      label="Sessions by state"
+      current={chosen}
+      options={shownStates.map((name) => ({
+        value: name,
+        text: `${labelOf(name)} ${shownCount(state.totals[name])}`,
+        link: linkTo('now', '', { state: name === chosen ? '' : name }),
+        state: name,
+      }))}
+    />
   )
 }
 
@@ -94,10 +76,12 @@ function MoreSessions({ state, tileCount, chosen }: { state: NowView; tileCount:
   const more = inState.reduce((sum, [, count]) => sum + count, 0) - tileCount
   if (more <= 0 && closed === 0) return null
   return (
-    <p class="dim small more">
-      {more > 0 && `${shownCount(more)} more open. `}
-      <a href={linkTo('sessions')}>All sessions</a>
-      {closed > 0 && `, ${shownCount(closed)} of them closed`}
+    <p class="pager small dim">
+      <span>
+        {more > 0 && `${shownCount(more)} more open. `}
+        <a href={linkTo('sessions')}>All sessions</a>
+        {closed > 0 && `, ${shownCount(closed)} of them closed`}
+      </span>
     </p>
   )
 }
@@ -130,7 +114,7 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
         <ul class="panel">
           {incidents.slice(0, 12).map((incident) => (
             <li
-              class={incident.at > openedAt ? 'row arrives' : 'row'}
+              class="row"
               key={`${incident.at} ${incident.kind} ${incident.session_id}`}
               data-state={incident.kind}
             >
@@ -139,11 +123,11 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
                 <Ago at={incident.at} />
               </span>
               <p class="small wrap">
-                <a class="whole" data-item href={linkTo('workspaces', incident.key)}>
-                  {activitySentence(incident)}
-                </a>{' '}
-                <span class="dim">in</span> <Place name={incident.name} />
+                <a class="whole" href={linkTo('workspaces', incident.key)}>
+                  {activitySentence(incident, incident.name)}
+                </a>
               </p>
+              <p class="small dim cut">{shown(incident.name)}</p>
             </li>
           ))}
         </ul>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ApiError } from './api.ts'
 import { shown } from './format.ts'
+import { Glyph, StateMark } from './state-mark.tsx'
 
 /** Copies a text by one click, and says so. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
@@ -32,7 +33,9 @@ export function ShellLine({ line }: { line: string }) {
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <strong>{title}</strong>
+      <p>
+        <strong>{title}</strong>
+      </p>
       {children}
     </div>
   )
@@ -43,8 +46,9 @@ export function ErrorBox({ error }: { error: unknown }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
   const hint = error instanceof ApiError ? error.hint : undefined
   return (
-    <div class="problem" role="alert">
-      <strong>{shown(message, 1000)}</strong>
+    <div class="panel row" role="alert">
+      <StateMark state="fail" />
+      <strong class="wrap">{shown(message, 1000)}</strong>
       {hint !== undefined && <p class="dim">{shown(hint, 1000)}</p>}
     </div>
   )
@@ -55,13 +59,13 @@ export function Place({ name }: { name: string }) {
   const cut = name.lastIndexOf('/') + 1
   return (
     <bdi class="place" title={shown(name, 1000)}>
-      <span class="dim cut">{shown(name.slice(0, cut))}</span>
+      {cut > 0 && <span class="dim cut">{shown(name.slice(0, cut))}</span>}
       <span class="cut">{shown(name.slice(cut))}</span>
     </bdi>
   )
 }
 
-/** Links of which one is chosen. */
+/** Links of which one is chosen; a link with a state has its glyph. */
 export function Choices({
   label,
   current,
@@ -69,12 +73,13 @@ export function Choices({
 }: {
   label: string
   current: string
-  options: readonly { value: string; text: string; link: string }[]
+  options: readonly { value: string; text: string; link: string; state?: string }[]
 }) {
   return (
     <nav class="choices" aria-label={label}>
-      {options.map(({ value, text, link }) => (
+      {options.map(({ value, text, link, state }) => (
         <a key={value} href={link} aria-current={value === current ? 'true' : undefined}>
+          {state !== undefined && <Glyph state={state} />}
           {text}
         </a>
       ))}

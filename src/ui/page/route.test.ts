@@ -5,7 +5,7 @@ test('an address leads to its page, and the link to a page is that address', () 
   const link = linkTo('sessions', 'ses_01/ä%', { at: '7', view: '' })
   expect(link).toBe('#/sessions/ses_01%2F%C3%A4%25?at=7')
   expect(parseRoute(link)).toEqual({ page: 'sessions', id: 'ses_01/ä%', query: { at: '7' } })
-  expect(parseRoute('#/disk')).toEqual({ page: 'disk', query: {} })
+  expect(parseRoute('#/workspaces')).toEqual({ page: 'workspaces', query: {} })
 })
 
 test('an address that leads nowhere shows the first page', () => {

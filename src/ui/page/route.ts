@@ -1,13 +1,10 @@
 import { computed, signal } from '@preact/signals'
 
-/** The pages, in the order of the navigation. `key` follows `g` on the keyboard. */
+/** The pages, in the order of the navigation. */
 export const pages = [
-  { name: 'now', title: 'Now', key: 'n' },
-  { name: 'workspaces', title: 'Workspaces', key: 'w' },
-  { name: 'sessions', title: 'Sessions', key: 's' },
-  { name: 'audit', title: 'Audit', key: 'a' },
-  { name: 'disk', title: 'Disk', key: 'd' },
-  { name: 'search', title: 'Search', key: 'f' },
+  { name: 'now', title: 'Now' },
+  { name: 'workspaces', title: 'Workspaces' },
+  { name: 'sessions', title: 'Sessions' },
 ] as const
 export type PageName = (typeof pages)[number]['name']
 

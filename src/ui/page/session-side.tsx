@@ -1,11 +1,46 @@
 import { useSignal } from '@preact/signals'
-import type { ForkNode, SessionView, Verification } from '../protocol.ts'
+import type { SessionView, Verification } from '../protocol.ts'
 import { getJson } from './api.ts'
-import { formatBytes, shortened, shown, shownLines } from './format.ts'
-import { ErrorBox } from './parts.tsx'
-import { linkTo } from './route.ts'
-import { Glyph, StateMark } from './state-mark.tsx'
-import { useJson } from './use-json.ts'
+import { Ago } from './clock.tsx'
+import { formatBytes, shown, shownCount, shownLines } from './format.ts'
+import { ErrorBox, Place } from './parts.tsx'
+import { StateMark } from './state-mark.tsx'
+
+export function SessionFacts({ view }: { view: SessionView }) {
+  return (
+    <section>
+      <h2>Session</h2>
+      <dl class="panel facts">
+        <dt>Id</dt>
+        <dd class="mono wrap">{view.session_id}</dd>
+        <dt>Program</dt>
+        <dd class="wrap">{shown(view.tool ?? '–')}</dd>
+        <dt>Workspace</dt>
+        <dd class="wrap">{view.workspace === null ? '–' : <Place name={view.workspace} />}</dd>
+        <dt>Begun</dt>
+        <dd>
+          <Ago at={view.created_at} />
+        </dd>
+        <dt>Last record</dt>
+        <dd>
+          <Ago at={view.last_at} />
+        </dd>
+        <dt>Size</dt>
+        <dd>
+          {shownCount(view.turns)} turns, {shownCount(view.records)} records, {formatBytes(view.bytes)}
+        </dd>
+        <dt>Held by</dt>
+        <dd>{view.holder === null ? 'no process' : `process ${view.holder.pid}, ${view.holder.liveness}`}</dd>
+        {view.spooled > 0 && (
+          <>
+            <dt>Left by visitors</dt>
+            <dd>{view.spooled} entries the holder has not taken in yet</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}
 
 /** Reads both logs and says whether a byte was changed. It may take seconds, so a person asks for it. */
 export function Verify({ path }: { path: string }) {
@@ -49,48 +84,6 @@ export function Verify({ path }: { path: string }) {
   )
 }
 
-/** The sessions that this one was forked from, and those forked from it. */
-export function Forks({ path, id }: { path: string; id: string }) {
-  const { data } = useJson<{ tree: ForkNode }>(`${path}/forks`).state.value
-  if (data === undefined || data.tree.forks.length === 0) return null
-  return (
-    <section class="tree">
-      <h2>Forks</h2>
-      <Branch node={data.tree} id={id} />
-    </section>
-  )
-}
-
-function Branch({ node, id }: { node: ForkNode; id: string }) {
-  const name = node.title === null ? shortened(shown(node.session_id), 18) : shown(node.title, 80)
-  const place = node.at_seq === null ? '' : ` from record ${node.at_seq}`
-  return (
-    <div>
-      {node.session_id === id ? (
-        <strong>
-          <Glyph state={node.state ?? 'closed'} />
-          {name}
-        </strong>
-      ) : (
-        <a data-item href={linkTo('sessions', node.session_id)}>
-          <Glyph state={node.state ?? 'closed'} />
-          {name}
-        </a>
-      )}
-      <span class="dim small">{place}</span>
-      {node.forks.length > 0 && (
-        <ul>
-          {node.forks.map((fork) => (
-            <li key={fork.session_id}>
-              <Branch node={fork} id={id} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  )
-}
-
 export function Slots({ slots }: Pick<SessionView, 'slots'>) {
   if (slots.length === 0) return null
   return (
@@ -102,9 +95,7 @@ export function Slots({ slots }: Pick<SessionView, 'slots'>) {
             <summary>
               {shown(slot.ext, 80)} <span class="dim small">{formatBytes(slot.bytes)}</span>
             </summary>
-            <pre class="detail" tabIndex={0}>
-              {shownLines(slot.value)}
-            </pre>
+            <pre tabIndex={0}>{shownLines(slot.value)}</pre>
           </details>
         ))}
       </div>

@@ -1,11 +1,11 @@
 import type { SessionTile } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
-import { partyName, pathsText } from './activity-sentence.ts'
+import { partyName, pathsText, whatText } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
 import { shortened, shown } from './format.ts'
 import { Place } from './parts.tsx'
 import { linkTo } from './route.ts'
-import { StateMark } from './state-mark.tsx'
+import { StateMark, toneOf } from './state-mark.tsx'
 
 /** Where a tile leads: the recorded session, or else the workspace it works in. */
 function linkOf({ recorded, session_id, holds, waits_for }: SessionTile): string {
@@ -18,15 +18,15 @@ const placeOf = ({ holds, waits_for, workspace, origin }: SessionTile): string |
   holds[0]?.name ?? waits_for?.name ?? workspace ?? origin?.directory
 
 export function SessionTileView({ tile }: { tile: SessionTile }) {
-  const { agent, origin, session_id, state, since, last_at, holds, waits_for } = tile
+  const { origin, session_id, state, since, last_at, holds, waits_for } = tile
   const place = placeOf(tile)
   const purpose = tile.purpose ?? tile.title
-  const name = agent ?? origin?.agent ?? 'A session'
+  const name = tile.agent ?? 'A session'
   const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
     .filter(Boolean)
     .join(', ')
   return (
-    <article class="tile" data-state={state} data-session={session_id}>
+    <article class="tile" data-state={state} data-tone={toneOf(state)} data-session={session_id}>
       <div class="line">
         <StateMark state={state} />
         <span class="right dim small" title="In this state for">
@@ -34,7 +34,7 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
         </span>
       </div>
       <h3 class="line">
-        <a class="cut" data-item href={linkOf(tile)}>
+        <a class="whole cut" href={linkOf(tile)}>
           {shown(name, 60)}
         </a>
         <span class="dim mono cut" title={shown(session_id)}>
@@ -44,15 +44,15 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
       {place !== undefined && (
         <div class="line small">
           <Place name={place} />
-          {holds[0] !== undefined && !pathsText(holds[0].paths).startsWith('all') && (
+          {holds[0] !== undefined && !holds[0].paths.includes('**') && (
             <span class="dim cut">{pathsText(holds[0].paths)}</span>
           )}
         </div>
       )}
       {purpose !== null && <p class="purpose">{shown(purpose)}</p>}
       {waits_for !== null && (
-        <p class="small wrap" data-state="waiting">
-          waits for {pathsText(waits_for.paths)} in {shown(waits_for.name, 80)}, held by{' '}
+        <p class="small wrap">
+          waits for {whatText(waits_for.paths, waits_for.name)}, held by{' '}
           {waits_for.held_by.map((id) => partyName(id)).join(', ')}
         </p>
       )}

@@ -1,20 +1,22 @@
-import type { SessionPage as Page, ListedSession } from '../protocol.ts'
+import { useRef } from 'preact/hooks'
+import type { ListedSession, SearchAnswer, SearchHit, SessionPage as Page } from '../protocol.ts'
 import { addressOf } from './api.ts'
-import { Ago } from './clock.tsx'
+import { Ago, At } from './clock.tsx'
 import { formatBytes, shortened, shown, shownCount } from './format.ts'
-import { now } from './now-state.ts'
-import { Choices, ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
+import { now } from './live.ts'
+import { Choices, Empty, ErrorBox, Place, ShellLine } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
 import { labelOf, StateMark } from './state-mark.tsx'
 import { useJson } from './use-json.ts'
 
 const pageSize = 50
+const maxHits = 200
 const states = ['', 'active', 'crashed', 'locked', 'damaged', 'closed']
 
-/** All recorded sessions, newest activity first. */
+/** All recorded sessions, newest activity first; or those whose name or events have a text. */
 export function SessionsPage() {
-  const { state = '', text = '', from = '0' } = route.value.query
-  const address = addressOf('/api/sessions', { state, text, from, limit: pageSize })
+  const { state = '', q = '', from = '0' } = route.value.query
+  const address = addressOf('/api/sessions', { state, text: q, from, limit: pageSize })
   // A session that begins or ends changes the totals.
   const version = JSON.stringify(now.value?.totals)
   const { data, error } = useJson<Page>(address, version).state.value
@@ -28,26 +30,100 @@ export function SessionsPage() {
           options={states.map((value) => ({
             value,
             text: value === '' ? 'All' : labelOf(value),
-            link: linkTo('sessions', '', { state: value, text }),
+            link: linkTo('sessions', '', { state: value, q }),
           }))}
         />
-        <div class="tools">
-          <input
-            type="search"
-            aria-label="Filter by title"
-            placeholder="Filter by title"
-            value={text}
-            onInput={(event) => choose({ text: event.currentTarget.value, from: '' })}
-          />
-        </div>
+        <Search q={q} />
       </div>
       {error !== undefined && <ErrorBox error={error} />}
-      {data !== undefined && (data.total === 0 ? <NoSessions /> : <SessionTable page={data} />)}
+      {q !== '' && <h2>Names</h2>}
+      {data !== undefined && (data.total > 0 ? <SessionList page={data} /> : <NoSessions q={q} />)}
+      {q !== '' && <Hits q={q} />}
     </>
   )
 }
 
-function NoSessions() {
+function Search({ q }: { q: string }) {
+  const field = useRef<HTMLInputElement>(null)
+  return (
+    <form
+      class="tools"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        choose({ q: field.current?.value.trim() ?? '', from: '' })
+      }}
+    >
+      <input
+        ref={field}
+        key={q}
+        type="search"
+        aria-label="Search all sessions"
+        placeholder="Search all sessions"
+        defaultValue={q}
+      />
+      <button>Search</button>
+    </form>
+  )
+}
+
+/** The events in which the text was found, as `stint sessions search` finds them. */
+function Hits({ q }: { q: string }) {
+  const { data, error } = useJson<SearchAnswer>(addressOf('/api/search', { q, limit: maxHits })).state.value
+  if (data === undefined && error !== undefined) return <ErrorBox error={error} />
+  return (
+    <section>
+      <h2>Events</h2>
+      {data !== undefined && data.hits.length > 0 && (
+        <ol class="panel hits">
+          {data.hits.map((hit) => (
+            <HitLine key={`${hit.session_id} ${hit.seq ?? hit.at} ${hit.path ?? ''}`} hit={hit} q={q} />
+          ))}
+        </ol>
+      )}
+      <p class="pager small dim" role="status">
+        {data === undefined ? 'Searching…' : summaryOf(data)}
+      </p>
+    </section>
+  )
+}
+
+function summaryOf({ hits, unreadable }: SearchAnswer): string {
+  const found =
+    hits.length === 0
+      ? 'Nothing found.'
+      : `${hits.length} found${hits.length === maxHits ? ': these are the first.' : '.'}`
+  return unreadable.length === 0 ? found : `${found} ${unreadable.length} sessions could not be read.`
+}
+
+function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
+  const text = shown(hit.excerpt, 600)
+  const found = text.toLowerCase().indexOf(q.toLowerCase())
+  return (
+    <li class="row">
+      <a
+        class="whole cut"
+        href={linkTo('sessions', hit.session_id, hit.seq === null ? {} : { at: String(hit.seq) })}
+      >
+        {shown(hit.title ?? shortened(hit.session_id, 20), 120)}
+      </a>
+      <span class="dim small">
+        {shown(hit.type, 60)} {hit.seq ?? 'pending'}
+      </span>
+      <span class="right dim small">
+        <At at={hit.at} />
+      </span>
+      <p class="small wrap">
+        {found === -1 ? text : text.slice(0, found)}
+        {found !== -1 && <mark>{text.slice(found, found + q.length)}</mark>}
+        {found !== -1 && text.slice(found + q.length)}
+      </p>
+    </li>
+  )
+}
+
+function NoSessions({ q }: { q: string }) {
+  if (q !== '') return <p class="dim small">No session has this in its title, program or workspace.</p>
   return (
     <Empty title="No session here.">
       Agents are recorded if their hooks are installed with <code>--record</code>.
@@ -57,27 +133,14 @@ function NoSessions() {
   )
 }
 
-function SessionTable({ page }: { page: Page }) {
+function SessionList({ page }: { page: Page }) {
   return (
     <>
-      <table>
-        <thead>
-          <tr>
-            <th>State</th>
-            <th>Session</th>
-            <th>Workspace</th>
-            <th>Program</th>
-            <th class="number">Records</th>
-            <th class="number">Size</th>
-            <th class="number">Last</th>
-          </tr>
-        </thead>
-        <tbody>
-          {page.sessions.map((row) => (
-            <SessionLine key={row.session_id} row={row} />
-          ))}
-        </tbody>
-      </table>
+      <ul class="panel">
+        {page.sessions.map((row) => (
+          <SessionLine key={row.session_id} row={row} />
+        ))}
+      </ul>
       <Pager page={page} />
     </>
   )
@@ -85,30 +148,29 @@ function SessionTable({ page }: { page: Page }) {
 
 function SessionLine({ row }: { row: ListedSession }) {
   return (
-    <tr>
-      <td>
-        <StateMark state={row.state} />
-      </td>
-      <td class="fill cut">
-        <a data-item href={linkTo('sessions', row.session_id)}>
-          {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
-        </a>
-      </td>
-      <td class="place">{row.workspace !== null && <Place name={row.workspace} />}</td>
-      <td class="cut">{shown(row.tool ?? '', 40)}</td>
-      <td class="number">{shownCount(row.records)}</td>
-      <td class="number">{formatBytes(row.bytes)}</td>
-      <td class="number">
+    <li class="row" data-session={row.session_id}>
+      <StateMark state={row.state} />
+      <a class="whole cut" href={linkTo('sessions', row.session_id)}>
+        {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
+      </a>
+      <span class="right dim small">
         <Ago at={row.last_at} />
-      </td>
-    </tr>
+      </span>
+      <p class="line small dim">
+        <span>{shown(row.tool ?? '', 40)}</span>
+        {row.workspace !== null && <Place name={row.workspace} />}
+        <span class="right">
+          {shownCount(row.records)} records, {formatBytes(row.bytes)}
+        </span>
+      </p>
+    </li>
   )
 }
 
 function Pager({ page: { from, total, sessions } }: { page: Page }) {
   const last = from + sessions.length
   return (
-    <p class="pager">
+    <p class="pager small dim">
       {shownCount(from + 1)} to {shownCount(last)} of {shownCount(total)}
       {from > 0 && (
         <button type="button" onClick={() => choose({ from: String(Math.max(0, from - pageSize)) })}>

@@ -1,193 +1,202 @@
-import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import type { ActRow } from '../protocol.ts'
-import { OutcomeText, actState } from './outcome-text.tsx'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { ActRow, EventPage, EventRow } from '../protocol.ts'
+import { addressOf, getJson } from './api.ts'
 import { At } from './clock.tsx'
-import { eventText, typeText } from './event-text.ts'
-import type { EventWindow, TimelineEvent, TimelineRow } from './event-window.ts'
-import { shown, shownCount } from './format.ts'
-import { rowsInView, scrollHeightOf, scrollTopOf } from './scroll-window.ts'
+import { formatBytes, shortDuration, shown, shownCount, shownLines } from './format.ts'
+import { recordsVersion } from './live.ts'
+import { Copy, Empty, ErrorBox } from './parts.tsx'
+import { choose, route } from './route.ts'
 import { Glyph } from './state-mark.tsx'
+import { eventText, rowsOf, typeText } from './timeline-rows.ts'
+import { useJson } from './use-json.ts'
 
-/** The height of a row in the stylesheet. */
-const rowHeight = 36
-
-/** What is shown in full below the timeline. */
-export type Chosen = Exclude<TimelineRow, { leftOut: number }>
-
-interface TimelineProps {
-  window: EventWindow
-  /** The record to begin at; undefined to begin at the end. */
-  at: number | undefined
-  chosen: Chosen | undefined
-  /** Whether a process holds the session, so that an act may still get its outcome. */
-  isHeld: boolean
-  /** Where all acts are. */
-  actsLink: string
-  onChoose: (chosen: Chosen) => void
-}
+/** Events that are shown at once. */
+const pageSize = 200
 
 /**
- * The records and acts of a session. It starts at the record `at`, or follows the end; it follows again when
- * it is scrolled to the end.
+ * The newest events of a session and its acts among them, newest first, as they are written; or older ones,
+ * from which `at` leads to one.
  */
-export function Timeline({ window: events, at, chosen, isHeld, actsLink, onChoose }: TimelineProps) {
-  const frame = useRef<HTMLDivElement>(null)
-  const scrollTop = useSignal(0)
-  const viewHeight = useSignal(600)
-  /** Where it stays while rows come: the end, a record, or where the person has scrolled to. */
-  const stays = useRef<'end' | 'record' | 'here'>(at === undefined ? 'end' : 'record')
-  const scroller = useComputed(() => {
-    void events.version.value
-    return {
-      rowHeight,
-      viewHeight: viewHeight.value,
-      groups: events.groups,
-      rows: events.rows,
-      sizeOf: (group: number) => events.sizeOf(group),
-      isExact: events.isShort,
-    }
-  })
-  const inView = useComputed(() => rowsInView(scrollTop.value, scroller.value))
-
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => (viewHeight.value = entry?.contentRect.height ?? 600))
-    if (frame.current !== null) observer.observe(frame.current)
-    return () => observer.disconnect()
-  }, [])
-  /** A record that was chosen by a click is in view already. */
-  const clicked = useRef<number | undefined>(undefined)
-  useEffect(() => {
-    if (at !== undefined && at !== clicked.current) stays.current = 'record'
-  }, [at])
-  useEffect(() => {
-    const { current } = frame
-    if (current === null || stays.current === 'here') return
-    if (stays.current === 'end') current.scrollTop = current.scrollHeight
-    else if (at !== undefined)
-      current.scrollTop = scrollTopOf(at - 1, events.rowOfRecord(at - 1), scroller.value)
-    // Rounded as the browser does it: the event of this change is told from one of the person.
-    scrollTop.value = current.scrollTop
-  }, [at, scroller.value])
-
-  const rows = inView.value
-  const [first, end] = [rows[0]?.group ?? 0, (rows.at(-1)?.group ?? 0) + 1]
-  useEffect(() => events.want(first, end), [first, end, events.groups])
-
-  const onScroll = (): void => {
-    const { scrollTop: top = 0, scrollHeight = 0, clientHeight = 0 } = frame.current ?? {}
-    if (top === scrollTop.peek()) return
-    scrollTop.value = top
-    stays.current = top + clientHeight >= scrollHeight - 4 ? 'end' : 'here'
-  }
+export function Timeline({ path, id, isHeld }: { path: string; id: string; isHeld: boolean }) {
+  const { at, before = at === undefined ? undefined : String(Number(at) + pageSize / 2) } = route.value.query
+  const address = addressOf(`${path}/events`, { before, limit: pageSize })
+  const { data, error } = useJson<EventPage>(address, before === undefined ? recordsVersion(id) : '').state
+    .value
+  const chosen = useSignal(at === undefined ? '' : `event ${at}`)
+  useEffect(
+    () => document.querySelector('.event.target')?.scrollIntoView({ block: 'center' }),
+    [at, data === undefined],
+  )
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data.events.length + data.acts.length === 0)
+    return <Empty title="Nothing was recorded yet.">Events appear here as they are written.</Empty>
+  const oldest = data.events.find(({ seq }) => seq !== undefined)?.seq ?? 1
   return (
-    <div class="timeline" ref={frame} onScroll={onScroll} tabIndex={0} role="group" aria-label="Timeline">
-      <div class="view">
-        {rows.map(({ group, row, top }) => {
-          const style = { transform: `translateY(${top}px)` }
-          const shownRow = events.rowAt(group, row)
-          const key = `${group} ${row}`
-          if (shownRow === undefined)
-            return <MissingRow key={key} seq={group + 1} isLoaded={events.isLoaded(group)} style={style} />
-          if ('leftOut' in shownRow)
-            return <LeftOut key={key} count={shownRow.leftOut} link={actsLink} style={style} />
-          const choose = (): void => {
-            stays.current = 'here'
-            clicked.current = 'event' in shownRow ? shownRow.event.seq : undefined
-            onChoose(shownRow)
-          }
-          const common = { style, onChoose: choose }
-          if ('act' in shownRow) {
-            const isChosen = chosen !== undefined && 'act' in chosen && chosen.act === shownRow.act
-            return <ActLine key={key} act={shownRow.act} isHeld={isHeld} isChosen={isChosen} {...common} />
-          }
-          return <EventLine key={key} event={shownRow.event} isTarget={group + 1 === at} {...common} />
+    <section>
+      <h2>
+        Timeline
+        <span class="dim">{shownCount(data.last)} events</span>
+      </h2>
+      <ol class="panel timeline" aria-label="Timeline">
+        {rowsOf(data).map((row) => {
+          const isChosen = chosen.value === row.key
+          const onChoose = (): void => void (chosen.value = isChosen ? '' : row.key)
+          return (
+            <li key={row.key}>
+              {'event' in row ? (
+                <EventLine
+                  event={row.event}
+                  isTarget={String(row.event.seq) === at}
+                  {...{ isChosen, onChoose }}
+                />
+              ) : (
+                <ActLine act={row.act} isHeld={isHeld} {...{ isChosen, onChoose }} />
+              )}
+              {isChosen &&
+                ('event' in row ? (
+                  <EventDetail event={row.event} path={path} />
+                ) : (
+                  <Detail title="Act" text={JSON.stringify(row.act, null, 2)} />
+                ))}
+            </li>
+          )
         })}
-      </div>
-      <div style={{ height: `${scrollHeightOf(scroller.value)}px` }} />
-    </div>
+      </ol>
+      <p class="pager small dim">
+        {data.acts_left_out > 0 &&
+          `${shownCount(data.acts_left_out)} earlier acts of this time are not shown. `}
+        {oldest > 1 && (
+          <button type="button" onClick={() => choose({ before: String(oldest), at: '' })}>
+            Older
+          </button>
+        )}
+        {before !== undefined && (
+          <button type="button" onClick={() => choose({ before: '', at: '' })}>
+            Newest
+          </button>
+        )}
+      </p>
+    </section>
   )
 }
 
 interface LineProps {
-  style: { transform: string }
+  isChosen: boolean
   onChoose: () => void
-}
-
-function MissingRow({ seq, isLoaded, style }: Pick<LineProps, 'style'> & { seq: number; isLoaded: boolean }) {
-  return (
-    <div class="event" style={style}>
-      <span class="seq">{seq}</span>
-      <span class="dim">{isLoaded ? 'not readable' : '…'}</span>
-    </div>
-  )
-}
-
-function LeftOut({ count, link, style }: Pick<LineProps, 'style'> & { count: number; link: string }) {
-  return (
-    <div class="event act" style={style}>
-      <a href={link}>{shownCount(count)} earlier acts</a>
-    </div>
-  )
 }
 
 function EventLine({
   event,
   isTarget,
-  style,
+  isChosen,
   onChoose,
-}: LineProps & { event: TimelineEvent; isTarget: boolean }) {
-  const isTurn = event.type === 'stint.turn'
+}: LineProps & { event: EventRow; isTarget: boolean }) {
   return (
     <button
       type="button"
-      class={`event${isTurn ? ' turn' : ''}${isTarget ? ' target' : ''}`}
-      style={style}
-      data-item
+      class={`event${event.type === 'stint.turn' ? ' turn' : ''}${isTarget ? ' target' : ''}`}
       data-seq={event.seq}
-      aria-expanded={isTarget}
+      aria-expanded={isChosen}
       onClick={onChoose}
     >
-      <span class="seq">{event.seq}</span>
-      <span class="type cut">{typeText(event.type)}</span>
-      <span class="cut">
-        <bdi>{eventText(event.data)}</bdi>
-      </span>
-      <span class="time">
+      <span class="seq dim">{event.seq ?? '…'}</span>
+      <strong class="cut">{typeText(event.type)}</strong>
+      <bdi class="cut text">{eventText(event.data)}</bdi>
+      <span class="time dim">
         <At at={event.at} />
       </span>
     </button>
   )
 }
 
+/** The state of an act: done, failed, or without an outcome. */
+function stateOf({ type, outcome }: ActRow): 'note' | 'late' | 'ok' | 'failed' {
+  if (type === 'note') return 'note'
+  if (outcome === null) return 'late'
+  return outcome.ok ? 'ok' : 'failed'
+}
+
 /** An act: what it was to do, how it ended, and how long it took. */
-function ActLine({
-  act,
-  isHeld,
-  isChosen,
-  style,
-  onChoose,
-}: LineProps & { act: ActRow; isHeld: boolean; isChosen: boolean }) {
-  const state = actState(act)
+function ActLine({ act, isHeld, isChosen, onChoose }: LineProps & { act: ActRow; isHeld: boolean }) {
+  const state = stateOf(act)
+  const { error = null, duration_ms = 0 } = act.outcome ?? {}
+  const texts = {
+    note: 'Note',
+    late: isHeld ? 'No outcome yet' : 'No outcome',
+    ok: 'Done',
+    failed: error === null ? 'Failed' : `Failed: ${shown(error)}`,
+  }
   return (
     <button
       type="button"
       class={`event act${state === 'late' ? ' open' : ''}`}
-      style={style}
-      data-item
       data-act={state}
       aria-expanded={isChosen}
       onClick={onChoose}
     >
-      <Glyph state={state} />
-      <span class="type cut">{shown(act.action, 60)}</span>
-      <span class="cut">
-        <bdi>{shown(act.subject ?? '')}</bdi>
+      <span class="seq dim">
+        <Glyph state={state} />
       </span>
-      <OutcomeText act={act} isHeld={isHeld} />
-      <span class="time">
+      <strong class="cut">{shown(act.action, 60)}</strong>
+      <bdi class="cut text">{shown(act.subject ?? '')}</bdi>
+      <span class="cut">{texts[state]}</span>
+      {act.outcome !== null && <span class="dim">{shortDuration(duration_ms)}</span>}
+      <span class="time dim">
         <At at={act.at} />
       </span>
     </button>
+  )
+}
+
+/** An event in full; of a large one, the rest is loaded by a click. */
+function EventDetail({ event, path }: { event: EventRow; path: string }) {
+  const whole = useSignal<EventRow>(event)
+  const error = useSignal<unknown>(undefined)
+  const { seq = 0, data, masked, cut } = whole.value
+  const load = async (): Promise<void> => {
+    try {
+      const query = { before: seq + 1, limit: 1, full: 1 }
+      const { events } = await getJson<EventPage>(addressOf(`${path}/events`, query))
+      whole.value = events[0] ?? event
+    } catch (failure) {
+      error.value = failure
+    }
+  }
+  const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
+  return (
+    <>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <Detail title={masked === true ? 'Secrets were replaced' : ''} text={text}>
+        {cut !== undefined && (
+          <button type="button" onClick={() => void load()}>
+            Load all {formatBytes(cut)}
+          </button>
+        )}
+      </Detail>
+    </>
+  )
+}
+
+function Detail({
+  title,
+  text,
+  children,
+}: {
+  title: string
+  text: string
+  children?: preact.ComponentChildren
+}) {
+  return (
+    <div class="detail">
+      <p class="line small dim">
+        {title}
+        <span class="right">
+          {children} <Copy text={text} />
+        </span>
+      </p>
+      <pre tabIndex={0}>{shownLines(text)}</pre>
+    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useCallback, useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { getJson } from './api.ts'
 
 /** What a page asked the server for. While a new answer is on its way, the last one stays. */
@@ -10,25 +10,31 @@ export interface Loaded<T> {
 
 /**
  * Loads an address when the component appears, and again when the address or the `version` of what it depends
- * on changes, or `reload` is called.
+ * on changes, or `reload` is called. A change while an answer is on its way is asked for after that answer.
  */
 export function useJson<T>(address: string, version = ''): { state: Signal<Loaded<T>>; reload: () => void } {
   const state = useSignal<Loaded<T>>({ data: undefined, error: undefined })
-  const load = useCallback(
-    (signal?: AbortSignal) => {
-      getJson<T>(address, signal).then(
-        (data) => (state.value = { data, error: undefined }),
-        (error: unknown) => {
-          if (signal?.aborted !== true) state.value = { data: state.peek().data, error }
-        },
-      )
-    },
-    [address],
-  )
+  const reload = useRef(() => {})
   useEffect(() => {
     const controller = new AbortController()
-    load(controller.signal)
+    const { signal } = controller
+    let standing: 'idle' | 'loading' | 'outdated' = 'idle'
+    reload.current = () => {
+      standing = standing === 'idle' ? 'loading' : 'outdated'
+      if (standing === 'loading') void load()
+    }
+    async function load(): Promise<void> {
+      try {
+        state.value = { data: await getJson<T>(address, signal), error: undefined }
+      } catch (error) {
+        if (!signal.aborted) state.value = { data: state.peek().data, error }
+      }
+      const isOutdated = standing === 'outdated'
+      standing = 'idle'
+      if (isOutdated && !signal.aborted) reload.current()
+    }
     return () => controller.abort()
-  }, [load, version])
-  return { state, reload: () => load() }
+  }, [address])
+  useEffect(() => reload.current(), [address, version])
+  return { state, reload: () => reload.current() }
 }

@@ -1,18 +1,20 @@
 import { useComputed } from '@preact/signals'
 import type { ClaimRow, WaiterRow, WorkspaceView } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
-import { activitySentence, partyName, pathsText } from './activity-sentence.ts'
+import { activitySentence, partyName, whatText } from './activity-sentence.ts'
 import { addressOf } from './api.ts'
 import { Ago, At, clock } from './clock.tsx'
 import { shown } from './format.ts'
 import { LaneChart } from './lane-chart.tsx'
-import { stretches } from './lane-scale.ts'
-import { Choices, Empty, ErrorBox } from './parts.tsx'
+import { claimsVersion } from './live.ts'
+import { Choices, ErrorBox } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 import { breakAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
 import { useJson } from './use-json.ts'
-import { claimsVersion } from './workspaces-page.tsx'
+
+/** The stretches of time that a workspace can be shown for, in milliseconds. */
+const stretches = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000 } as const
 
 /** One workspace over time: who held it, waited, was refused, and took over. */
 export function WorkspaceDetail({ id }: { id: string }) {
@@ -42,42 +44,38 @@ export function WorkspaceDetail({ id }: { id: string }) {
         </div>
       </div>
       <div class="panel">
-        {data.lanes.length === 0 ? (
-          <Empty title="No session was here in this time.">Choose a longer stretch.</Empty>
-        ) : (
-          <LaneChart lanes={data.lanes} from={to - ms} to={to} />
-        )}
+        <LaneChart view={data} />
         <Legend />
       </div>
-      <div class="below">
-        <section>
-          <h2>Claims</h2>
-          <Claims view={data} onChange={reload} />
-        </section>
-        <section>
-          <h2>What happened</h2>
-          <Activities view={data} />
-        </section>
-      </div>
+      <section>
+        <h2>Claims</h2>
+        <Claims view={data} onChange={reload} />
+      </section>
+      <section>
+        <h2>What happened</h2>
+        <Activities view={data} />
+      </section>
     </>
   )
 }
 
 function Legend() {
+  const bars = {
+    held: 'held whole',
+    'held part': 'held in part',
+    'held lost': 'taken over or broken',
+    waited: 'waited',
+  }
   return (
-    <div class="legend" aria-hidden="true">
-      <span>
-        <i /> held, all of it
-      </span>
-      <span>
-        <i class="part" /> held, some paths
-      </span>
-      <span>
-        <i class="lost" /> taken over or broken
-      </span>
-      <span>
-        <i class="waited" /> waited
-      </span>
+    <div class="row small dim" aria-hidden="true">
+      {Object.entries(bars).map(([bar, text]) => (
+        <span key={bar}>
+          <svg width="20" height="10">
+            <rect class={bar} x="1" y="1" width="18" height="8" rx="2" />
+          </svg>{' '}
+          {text}
+        </span>
+      ))}
       <StateMark state="refusal" />
     </div>
   )
@@ -92,7 +90,7 @@ function Claims({ view, onChange }: { view: WorkspaceView; onChange: () => void 
         <ClaimLine key={`${claim.session_id} ${claim.fence}`} claim={claim} view={view} onChange={onChange} />
       ))}
       {view.waiters.map((waiter) => (
-        <WaiterLine key={`${waiter.session_id} ${waiter.since}`} waiter={waiter} />
+        <WaiterLine key={`${waiter.session_id} ${waiter.since}`} waiter={waiter} name={view.name} />
       ))}
     </ul>
   )
@@ -111,11 +109,9 @@ function ClaimLine({
   return (
     <li class="row" data-session={session_id}>
       <StateMark state={standing === 'dead' ? 'crashed' : 'active'} label={shown(standing)} />
-      <a data-item href={linkTo('sessions', session_id)}>
-        {partyName(session_id, origin?.agent)}
-      </a>
+      <a href={linkTo('sessions', session_id)}>{partyName(session_id, origin?.agent)}</a>
       <span class="dim small">
-        {mode === 'shared' ? 'shares' : 'holds'} {pathsText(paths)}
+        {mode === 'shared' ? 'shares' : 'holds'} {whatText(paths, view.name)}
       </span>
       <span class="right">
         <ActionButton action={{ ...breakAction(view.key, view.name, session_id, fence), done: onChange }} />
@@ -128,13 +124,13 @@ function ClaimLine({
   )
 }
 
-function WaiterLine({ waiter }: { waiter: WaiterRow }) {
+function WaiterLine({ waiter, name }: { waiter: WaiterRow; name: string }) {
   return (
     <li class="row">
       <StateMark state="waiting" />
       <span>{partyName(waiter.session_id, waiter.origin?.agent)}</span>
       <span class="dim small">
-        for {pathsText(waiter.paths)}, since <Ago at={waiter.since} />
+        for {whatText(waiter.paths, name)}, since <Ago at={waiter.since} />
       </span>
     </li>
   )
@@ -148,10 +144,10 @@ function Activities({ view }: { view: WorkspaceView }) {
       {newest.map((activity) => (
         <li class="row activity" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
           <StateMark state={activity.kind} />
-          <p class="small wrap">{activitySentence(activity)}</p>
           <span class="right dim small">
             <At at={activity.at} />
           </span>
+          <p class="small wrap">{activitySentence(activity, view.name)}</p>
         </li>
       ))}
     </ol>

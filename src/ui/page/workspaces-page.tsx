@@ -1,8 +1,9 @@
-import type { WorkspaceList } from '../protocol.ts'
+import type { WorkspaceList, WorkspaceRow } from '../protocol.ts'
 import { Ago } from './clock.tsx'
-import { now } from './now-state.ts'
+import { claimsVersion } from './live.ts'
 import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
 import { linkTo } from './route.ts'
+import { StateMark } from './state-mark.tsx'
 import { useJson } from './use-json.ts'
 
 /** Every workspace and resource that has a claim, a waiter or a history. */
@@ -25,56 +26,29 @@ export function WorkspacesPage() {
           <ShellLine line="stint run --lock -- npm test" />
         </Empty>
       ) : (
-        <table>
-          <thead>
-            <tr>
-              <th>Workspace</th>
-              <th class="number">Claims</th>
-              <th class="number">Waiting</th>
-              <th class="number">Last activity</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.workspaces.map((row) => (
-              <tr key={row.key}>
-                <td class="fill cut">
-                  <a data-item href={linkTo('workspaces', row.key)}>
-                    <Place name={row.name} />
-                  </a>
-                  {row.store === 'postgres' && <span class="dim small"> on the server</span>}
-                </td>
-                <Count of={row.claims} what="claims" />
-                <Count of={row.waiters} what="waiting" />
-                <td class="number">
-                  <Ago at={row.last_at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <ul class="panel">
+          {data.workspaces.map((row) => (
+            <WorkspaceLine key={row.key} row={row} />
+          ))}
+        </ul>
       )}
     </>
   )
 }
 
-function Count({ of: count, what }: { of: number; what: string }) {
+function WorkspaceLine({ row }: { row: WorkspaceRow }) {
   return (
-    <td class={count === 0 ? 'number dim' : 'number'}>
-      {count}
-      <span class="narrow-only"> {what}</span>
-    </td>
+    <li class="row">
+      <StateMark state={row.claims > 0 ? 'active' : 'idle'} label={row.claims > 0 ? 'In use' : 'Free'} />
+      <a class="whole cut" href={linkTo('workspaces', row.key)}>
+        <Place name={row.name} />
+      </a>
+      {row.store === 'postgres' && <span class="dim small">on the server</span>}
+      {row.claims > 1 && <span class="small">{row.claims} claims</span>}
+      {row.waiters > 0 && <StateMark state="waiting" label={`${row.waiters} waiting`} />}
+      <span class="right dim small">
+        <Ago at={row.last_at} />
+      </span>
+    </li>
   )
-}
-
-/** Changes whenever a claim, a waiter or an incident does, so that pages derived from them load again. */
-export function claimsVersion(key?: string): string {
-  const state = now.value
-  if (state === undefined) return ''
-  const places = state.workspaces.filter((place) => key === undefined || place.key === key)
-  const claims = places.flatMap(({ claims, waiters }) => [
-    ...claims.map(({ session_id, fence }) => `${session_id} ${fence}`),
-    ...waiters.map(({ session_id, since }) => `${session_id} ${since}`),
-  ])
-  const incident = state.incidents.find((each) => key === undefined || each.key === key)
-  return [...claims, incident?.at ?? ''].join()
 }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { once } from 'node:events'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
-import type { NowView, TokenAnswer } from '../protocol.ts'
+import type { TokenAnswer } from '../../ui/protocol.ts'
 import { Access } from './access.ts'
 import { type PageFile, readPageFiles, safeHeaders } from './page-files.ts'
 import { refusalOf, type RequestKind } from './request-guard.ts'
@@ -18,18 +18,18 @@ export interface UiOptions {
   page: string
   routes: Routes
   readOnly: boolean
-  /** Called when there is a new address: a page is about to be opened. */
-  onAddress(): void
-  /** Called when a page has used its token. Returns what the page shows first, if that is known already. */
-  onToken(token: string): NowView | undefined
+  /** Called when a page has used its token. */
+  onToken(token: string): void
 }
 
 /** Only the path and the query of a request's address count. */
 const origin = 'http://127.0.0.1'
 /** Bytes of the body of a request. */
 const maxBodyBytes = 64 << 10
-/** More connections than any number of tabs has. */
-const maxConnections = 200
+/** A connection must send a whole request with the secret within this many milliseconds. */
+const strangerMs = 5000
+/** Connections that have not shown the secret yet; for more, the oldest of them is ended. */
+const maxStrangers = 100
 
 /**
  * The server of the page. It listens on 127.0.0.1 for browsers, and on a socket in the home for scripts and
@@ -40,6 +40,8 @@ export class UiServer {
   readonly #options: UiOptions
   readonly #files: Map<string, PageFile>
   readonly #servers: Server[] = []
+  /** The connections that have not shown the secret, oldest first, with the timer that ends each. */
+  readonly #strangers = new Map<Socket, NodeJS.Timeout>()
   /** One for each request under way. */
   readonly #calls = new Set<AbortController>()
   #port = 0
@@ -73,7 +75,6 @@ export class UiServer {
 
   /** The address of the page, with a new one-time token. */
   address(): string {
-    this.#options.onAddress()
     return `http://127.0.0.1:${this.#port}/#token=${this.#access.issueToken(systemClock.mono())}`
   }
 
@@ -87,13 +88,33 @@ export class UiServer {
   }
 
   #create(isLocal: boolean): Server {
-    // Node would look for slow clients every 30 s, as long as the server runs.
+    // Node would look for slow clients every 30 s, also without any: each stranger has a timer instead.
     const server = createServer({ connectionsCheckingInterval: 2 ** 31 - 1 }, (request, response) => {
       this.#answer(request, response, isLocal).catch((error: unknown) => sendError(response, error))
     })
-    server.maxConnections = maxConnections
+    if (!isLocal) server.on('connection', (socket) => this.#limitStranger(socket))
     this.#servers.push(server)
     return server
+  }
+
+  /**
+   * Ends a connection that does not show the secret in time. Other users of this machine can open as many as
+   * they like: each new one ends the oldest of them, so the next connection of the owner is always accepted.
+   */
+  #limitStranger(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), strangerMs)
+    this.#strangers.set(socket, timer)
+    socket.once('close', () => this.#uncount(socket))
+    const [oldest = socket] = this.#strangers.keys()
+    if (this.#strangers.size <= maxStrangers) return
+    this.#uncount(oldest)
+    oldest.destroy()
+  }
+
+  /** No longer counts a connection as a stranger's: it has shown the secret, or has ended. */
+  #uncount(socket: Socket): void {
+    clearTimeout(this.#strangers.get(socket))
+    this.#strangers.delete(socket)
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, isLocal: boolean): Promise<void> {
@@ -104,6 +125,7 @@ export class UiServer {
     const kind: RequestKind =
       pathname === '/api/token' ? 'token' : pathname.startsWith('/api/') ? 'data' : 'page'
     const hasSecret = this.#access.allows(headers.authorization)
+    if (hasSecret) this.#uncount(request.socket)
     const refused = refusalOf({ kind, method, headers, port: this.#port, isLocal, hasSecret })
     if (refused !== undefined) {
       const { status, message, hint } = refused
@@ -156,10 +178,9 @@ export class UiServer {
         401,
       )
     }
-    const now = this.#options.onToken(token as string) ?? null
-    await sendAnswer(response, {
-      json: { secret, read_only: this.#options.readOnly, now } satisfies TokenAnswer,
-    })
+    this.#options.onToken(token as string)
+    const json: TokenAnswer = { secret, read_only: this.#options.readOnly }
+    await sendAnswer(response, { json })
   }
 
   /** Sends a file of the page; any other path is a place in the page, which finds its way by itself. */

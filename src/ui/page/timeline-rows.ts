@@ -1,4 +1,26 @@
+import type { ActRow, EventPage, EventRow } from '../protocol.ts'
 import { shown } from './format.ts'
+
+/** A row of the timeline: an event, or an act or note. */
+export type TimelineRow = { key: string } & ({ event: EventRow } | { act: ActRow })
+
+/** Events in their order and each act behind the events before it; all newest first. */
+export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>): TimelineRow[] {
+  const rows: TimelineRow[] = []
+  const rest = [...acts]
+  const addActsBefore = (at: number): void => {
+    for (let act = rest[0]; act !== undefined && act.at < at; act = rest[0]) {
+      rows.push({ key: `act ${act.act ?? act.seq} ${act.at}`, act })
+      rest.shift()
+    }
+  }
+  for (const [index, event] of events.entries()) {
+    addActsBefore(event.at)
+    rows.push({ key: `event ${event.seq ?? `pending ${index}`}`, event })
+  }
+  addActsBefore(Number.POSITIVE_INFINITY)
+  return rows.toReversed()
+}
 
 /** Fields that say what an event is about, the best first. */
 const tellingFields = [

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
-import type { ErrorBody } from '../protocol.ts'
+import type { ErrorBody } from '../../ui/protocol.ts'
 import { safeHeaders } from './page-files.ts'
 import type { EndpointAnswer } from './routes.ts'
 
@@ -60,18 +60,13 @@ export function sendError(response: ServerResponse, thrown: unknown, status?: nu
 /** Sends the answer of an endpoint. A slow client slows the endpoint down, and fills no memory. */
 export async function sendAnswer(response: ServerResponse, answer: EndpointAnswer): Promise<void> {
   if ('json' in answer) return sendText(response, 200, jsonOf(answer.json, answer.isWhole))
-  const isFile = 'file' in answer
-  response.writeHead(200, {
-    ...safeHeaders,
-    'Content-Type': isFile ? answer.type : 'application/x-ndjson; charset=utf-8',
-    ...(isFile && { 'Content-Disposition': `attachment; filename="${answer.name}"` }),
-  })
+  response.writeHead(200, { ...safeHeaders, 'Content-Type': 'application/x-ndjson; charset=utf-8' })
   // The client may show that it is connected before the first line comes.
   response.flushHeaders()
-  for await (const piece of isFile ? answer.file : answer.lines) {
+  for await (const line of answer.lines) {
     if (response.destroyed) return
-    const text = isFile ? (piece as string) : `${jsonOf(piece, answer.isWhole)}\n`
-    if (!response.write(text)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(`${jsonOf(line)}\n`))
+      await Promise.race([once(response, 'drain'), once(response, 'close')])
   }
   response.end()
 }

@@ -11,11 +11,8 @@ export interface Call {
   signal: AbortSignal
 }
 
-/** An answer: one JSON object, a stream of them, or a file to save. Long strings are cut unless `isWhole`. */
-export type EndpointAnswer =
-  | { json: unknown; isWhole?: boolean }
-  | { lines: AsyncIterable<unknown>; isWhole?: boolean }
-  | { file: AsyncIterable<string>; name: string; type: string }
+/** An answer: one JSON object, or a stream of them. Long strings are cut unless `isWhole`. */
+export type EndpointAnswer = { json: unknown; isWhole?: boolean } | { lines: AsyncIterable<unknown> }
 
 /** Endpoints by `METHOD /path`, in which `:name` stands for one part. */
 export type Routes = Readonly<Record<string, (call: Call) => EndpointAnswer | Promise<EndpointAnswer>>>
