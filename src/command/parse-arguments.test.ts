@@ -102,7 +102,7 @@ test('another parser gets the words that are not in the table, in order', () => 
 test.each([
   [['-f-x', '--name', 'a'], 'unknown option -f-x'],
   [['-x'], 'unknown option -x'],
-])('words that Node would misread are unknown options: %j', (argv, message) => {
+])('a dash between letters, and a long name after one dash, are unknown options: %j', (argv, message) => {
   const x = { type: 'string', help: '' } as const
   expect(() => parseArguments(argv, { ...table, x })).toThrow(message)
 })
@@ -110,6 +110,13 @@ test.each([
 test('another parser gets a joined word whole, or not at all', () => {
   const argv = ['-xf', '-f-x', '--flag', '-f']
   expect(parseArguments(argv, table, { passUnknown: true }).positionals).toEqual(['-xf', '-f-x'])
+})
+
+test('another parser gets the word after one that is not in the table', () => {
+  for (const word of ['-zn', '-x', '--other'])
+    expect(
+      parseArguments([word, 'v'], { ...table, x: table.name }, { passUnknown: true }).positionals,
+    ).toEqual([word, 'v'])
 })
 
 test('sizes and counts become numbers, or are refused with a hint', () => {

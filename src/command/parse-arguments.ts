@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { durationHint, parseDuration } from '../base/text/duration.ts'
 import { shellWord } from '../base/text/escape.ts'
 import { parseSize } from '../base/text/size.ts'
@@ -29,26 +28,26 @@ export function parseArguments<Table extends OptionTable>(
   const positionals: string[] = []
 
   // `--` is never a value, so the options end at the first one.
-  const end = argv.indexOf('--')
-  let rest = end < 0 ? [] : argv.slice(style.passUnknown ? end : end + 1)
-
-  for (const token of tokenize(end < 0 ? argv : argv.slice(0, end), table)) {
-    const word = argv[token.index] ?? ''
-    if (token.kind === 'option') {
-      const spec = table[token.name] as OptionSpec
-      const value = readOption(token, spec)
-      if (spec.type === 'strings' && begun.has(token.name)) (values[token.name] as unknown[]).push(value)
-      else values[token.name] = spec.type === 'strings' ? [value] : value
-      begun.add(token.name)
-    } else if (token.kind === 'unknown') {
-      if (!style.passUnknown) throw unknownOption(word, table)
-      positionals.push(word)
-    } else if (style.stopAtPositional) {
-      rest = argv.slice(token.index)
-      break
-    } else positionals.push(word)
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const words = argv.slice(0, end)
+  for (let at = 0; at < end; at++) {
+    const word = words[at] as string
+    const options = optionsIn(word, table)
+    if (options === undefined && !style.passUnknown) throw unknownOption(word, table)
+    if (options?.length === 0 && style.stopAtPositional)
+      return { options: values as OptionValues<Table>, positionals: argv.slice(at) }
+    if (options === undefined || options.length === 0) positionals.push(word)
+    for (const option of options ?? []) {
+      const { name, spec, joined } = option
+      const takesNextWord = spec.type !== 'boolean' && joined === undefined
+      const value = takesNextWord ? readNextWord(option, words[++at]) : readJoined(option)
+      if (spec.type === 'strings' && begun.has(name)) (values[name] as unknown[]).push(value)
+      else values[name] = spec.type === 'strings' ? [value] : value
+      begun.add(name)
+    }
   }
-  return { options: values as OptionValues<Table>, positionals: [...positionals, ...rest] }
+  positionals.push(...argv.slice(style.passUnknown ? end : end + 1))
+  return { options: values as OptionValues<Table>, positionals }
 }
 
 /** The value of an option that was not given. */
@@ -70,74 +69,56 @@ export function checkRequired(values: Readonly<Record<string, unknown>>, table: 
   }
 }
 
-interface OptionToken {
-  kind: 'option'
-  index: number
+/** An option in a word of the command line. */
+interface WrittenOption {
   name: string
+  spec: OptionSpec
   /** As it was written: `--name` or `-n`. */
-  rawName: string
-  value?: string
-  inlineValue?: boolean
+  flag: string
+  /** The value in the same word: `--name=value`, `-nvalue` or `-n=value`. */
+  joined?: string
 }
 
-/** A word of the command line, by its index; `-fn` is one word and two options. */
-type Token = OptionToken | { kind: 'unknown' | 'positional'; index: number }
-
-/** Splits words with Node's parser. A word with an option that is not in the table is one `unknown` token. */
-function tokenize(words: readonly string[], table: OptionTable): Token[] {
-  // Loading that parser takes a millisecond.
-  if (!words.some((word) => word.startsWith('-')))
-    return words.map((_, index) => ({ kind: 'positional', index }))
-  const options = Object.entries(table).map(([name, { type, short }]) => [
-    name,
-    { type: type === 'boolean' ? 'boolean' : 'string', ...(short !== undefined && { short }) } as const,
-  ])
-  const { tokens } = parseArgs({
-    args: words.map((word) => (isMisread(word, table) ? `--${word}` : word)),
-    options: Object.fromEntries(options),
-    strict: false,
-    tokens: true,
-  }) as unknown as { tokens: Token[] }
-  const unknown = new Set(tokens.filter((token) => isUnknown(token, table)).map(({ index }) => index))
-  return tokens.flatMap((token, at): Token[] => {
-    const { index } = token
-    if (unknown.has(index)) return tokens[at - 1]?.index === index ? [] : [{ kind: 'unknown', index }]
-    const hasOwnWord = token.kind === 'option' && token.inlineValue === false
-    return [hasOwnWord ? { ...token, value: words[index + 1] } : token]
-  })
+/** The options in a word: none in a positional, two in `-fn`. Undefined if one is not in the table. */
+function optionsIn(word: string, table: OptionTable): WrittenOption[] | undefined {
+  if (!word.startsWith('-') || word === '-') return []
+  if (!word.startsWith('--')) return shortOptionsIn(word, table)
+  const [, name = '', joined] = /^--(.[^=]*)(?:=(.*))?$/s.exec(word) ?? []
+  const spec = Object.hasOwn(table, name) ? table[name] : undefined
+  return spec && [{ name, spec, flag: `--${name}`, joined }]
 }
 
-/** Node reads the dash in `-f-x` as the word `--` and takes every later word for a positional. */
-function isMisread(word: string, table: OptionTable): boolean {
-  const [dash, ...letters] = word
-  if (dash !== '-' || letters[0] === '-') return false
-  const specs = Object.values(table).filter(({ type }) => type !== 'boolean')
-  const end = letters.findIndex((letter) => letter === '-' || specs.some(({ short }) => short === letter))
-  return letters[end] === '-'
-}
-
-/** Node takes the letter of an unknown `-n` for a long name, so `--n` would answer to `-n`. */
-function isUnknown(token: Token, table: OptionTable): boolean {
-  if (token.kind !== 'option') return false
-  const { name, rawName } = token
-  if (!Object.hasOwn(table, name)) return true
-  return !rawName.startsWith('--') && table[name]?.short !== rawName.slice(1)
-}
-
-function readOption({ name, rawName: flag, value, inlineValue }: OptionToken, spec: OptionSpec): unknown {
-  if (spec.type === 'boolean') {
-    if (value === undefined) return true
-    throw new StintError('ARG_ERROR', `${flag} takes no value`)
+function shortOptionsIn(word: string, table: OptionTable): WrittenOption[] | undefined {
+  const options: WrittenOption[] = []
+  for (let at = 1; at < word.length; at++) {
+    const [name, spec] = Object.entries(table).find(([, { short }]) => short === word[at]) ?? []
+    if (name === undefined || spec === undefined) return undefined
+    const after = spec.type === 'boolean' ? '' : word.slice(at + 1)
+    options.push({
+      name,
+      spec,
+      flag: `-${word[at]}`,
+      joined: after === '' ? undefined : after.replace(/^=/, ''),
+    })
+    if (after !== '') break
   }
-  if (value === undefined) throw new StintError('ARG_ERROR', `${flag} needs a value`)
-  if (!inlineValue && /^--?[a-z]/i.test(value))
-    throw new StintError(
-      'ARG_ERROR',
-      `${flag} needs a value, and ${JSON.stringify(value)} looks like an option`,
-      { hint: valueHint(spec, value) ?? `If it is the value, write: ${shellWord(`--${name}=${value}`)}` },
-    )
-  // Node leaves the = of -n=value in the value.
-  return readValue(flag, inlineValue && !flag.startsWith('--') ? value.replace(/^=/, '') : value, spec)
+  return options
+}
+
+function readJoined({ flag, spec, joined }: WrittenOption): unknown {
+  if (spec.type !== 'boolean') return readValue(flag, joined ?? '', spec)
+  if (joined === undefined) return true
+  throw new StintError('ARG_ERROR', `${flag} takes no value`)
+}
+
+function readNextWord({ name, flag, spec }: WrittenOption, word: string | undefined): unknown {
+  if (word === undefined) throw new StintError('ARG_ERROR', `${flag} needs a value`)
+  if (!/^--?[a-z]/i.test(word)) return readValue(flag, word, spec)
+  throw new StintError(
+    'ARG_ERROR',
+    `${flag} needs a value, and ${JSON.stringify(word)} looks like an option`,
+    { hint: valueHint(spec, word) ?? `If it is the value, write: ${shellWord(`--${name}=${word}`)}` },
+  )
 }
 
 function readValue(flag: string, text: string, spec: OptionSpec): unknown {
@@ -190,7 +171,7 @@ function finite(text: string): number | undefined {
 
 function unknownOption(word: string, table: OptionTable): StintError {
   const [flag = word] = word.split('=')
-  // Node reads -f=yes as the flags f, =, y, e and s.
+  // `=` is not an option, so `-f=yes` is not either.
   if (Object.values(table).some(({ short }) => flag === `-${short}`))
     return new StintError('ARG_ERROR', `${flag} takes no value`)
   const near = findClosest(flag.replace(/^-+/, ''), Object.keys(table))
