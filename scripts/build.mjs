@@ -88,13 +88,12 @@ async function bundleHook() {
   await bundle({
     ...loadedByLauncher,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
-    external: ['./hook-record.cjs', './hook-git.cjs', './wrap.cjs'],
+    external: ['./hook-record.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
     ...loadedByLauncher,
     entryPoints: {
-      'hook-git': 'src/hook/git-aftermath.ts',
       'hook-record': 'src/hook/record/record-in-hook.ts',
     },
     plugins: [loadApart],
@@ -107,7 +106,7 @@ async function bundleHook() {
     },
     plugins: [loadApart],
   })
-  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-git', 'hook-record'])
+  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
   // Without its comments: a shell reads them at every start.
   const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
   writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })

@@ -189,14 +189,14 @@ const ofRefs = (lines: string, command = 'commit', state = 'prepared') =>
   })
 
 test('a change of HEAD, a branch or the stash is guarded, and no other ref', () => {
-  expect(ofRefs(`${zero} ${one} refs/heads/main\n`)).toBe('nothing yet')
-  expect(ofRefs(`${zero} ${one} HEAD\n`)).toBe('nothing yet')
-  expect(ofRefs(`${zero} ref:refs/heads/x HEAD\n`)).toBe('nothing yet')
-  expect(ofRefs(`${zero} ${one} refs/stash\n`, 'stash')).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} refs/heads/main\n`)).toBe('unbegun')
+  expect(ofRefs(`${zero} ${one} HEAD\n`)).toBe('unbegun')
+  expect(ofRefs(`${zero} ref:refs/heads/x HEAD\n`)).toBe('unbegun')
+  expect(ofRefs(`${zero} ${one} refs/stash\n`, 'stash')).toBe('unbegun')
   expect(ofRefs(`${zero} ${one} refs/tags/v1\n${zero} ${one} ORIG_HEAD\n`)).toBe(undefined)
-  expect(ofRefs(`${zero} ${zero} refs/heads/main\n`, 'branch -D main')).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${zero} refs/heads/main\n`, 'branch -D main')).toBe('unbegun')
   expect(ofRefs(`${zero} ${one} refs/heads/x\n`, 'branch x')).toBe(undefined)
-  expect(ofRefs(`${zero} ${one} refs/heads/x\n`, 'branch --force x')).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} refs/heads/x\n`, 'branch --force x')).toBe('unbegun')
   expect(ofRefs(`${one} ${one} refs/heads/main\n`)).toBe(undefined)
   expect(ofRefs(`${one} ${zero} refs/heads/main\n`, 'pack-refs --all')).toBe(undefined)
   expect(ofRefs('')).toBe(undefined)
@@ -206,17 +206,17 @@ test('a change of HEAD, a branch or the stash is guarded, and no other ref', () 
 
 test('a merge is refused by ORIG_HEAD, before it changes a file; a reset writes ORIG_HEAD after that', () => {
   const line = `${zero} ${one} ORIG_HEAD\n`
-  expect(ofRefs(line, 'merge other')).toBe('nothing yet')
-  expect(ofRefs(line, 'am a.patch')).toMatchObject({ kind: 'am' })
+  expect(ofRefs(line, 'merge other')).toBe('unbegun')
+  expect(ofRefs(line, 'am a.patch')).toBe('begun')
   expect(ofRefs(line, 'reset --hard')).toBe(undefined)
-  expect(ofRefs(`${one} ${zero} refs/stash\n`, 'stash clear')).toBe('nothing yet')
+  expect(ofRefs(`${one} ${zero} refs/stash\n`, 'stash clear')).toBe('unbegun')
   expect(ofRefs(`${one} ${zero} refs/stash\n`, 'stash pop')).toBe(undefined)
 })
 
-test('a command that writes files first is described, and so is one that cannot be seen', () => {
+test('a command that writes files first has begun, and so may one that cannot be seen', () => {
   const line = `${zero} ${one} HEAD\n`
   for (const command of ['reset --hard', '-C sub -c a.b=c checkout x', ''])
-    expect(ofRefs(line, command), command).toMatchObject({ kind: 'refs', after: one })
+    expect(ofRefs(line, command), command).toBe('begun')
   const call = { args: [one, one, '1'], lines: () => '', command: () => parseGitCommand(['checkout']) }
   expect(guardedChange({ hook: 'post-checkout', ...call })).toBe(undefined)
   expect(guardedChange({ hook: 'post-commit', ...call })).toBe(undefined)

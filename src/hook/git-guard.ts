@@ -12,9 +12,8 @@ import {
   WorkspaceClaims,
 } from '../lease/index.ts'
 import { gitOnlyReads } from '../reading/index.ts'
-import type { Aftermath } from './git-aftermath.ts'
 import { createsBranch, type GitCommand, gitDirectories } from './git-command.ts'
-import { gitRefusal, nothingChanged, pass, type Verdict } from './verdict.ts'
+import { gitRefusal, pass, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
 export interface GitCall {
@@ -32,8 +31,6 @@ export interface GitCaller {
   descent: () => Descent
   cwd: string
   register: Register
-  /** Tells what git has done by the time it runs its hook. */
-  describe: (aftermath: Aftermath, workspace: string) => string
 }
 
 /**
@@ -52,9 +49,8 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
     const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
     const by = findBlocker(record.claims, observation, caller)
     if (by === undefined) continue
-    const happened = change === 'nothing yet' ? nothingChanged : caller.describe(change, workspace.path)
-    const isDone = call.hook === 'post-checkout'
-    return { block: true, reason: gitRefusal(workspace.path, by, observation, { happened, isDone }) }
+    const when = call.hook === 'post-checkout' ? 'done' : change
+    return { block: true, reason: gitRefusal(workspace.path, by, observation, when) }
   }
   return pass
 }
@@ -80,25 +76,25 @@ const hookDirectory = (cwd: string, { GIT_DIR = '', GIT_WORK_TREE = '' }: NodeJS
 const nearestExisting = (directory: string): string =>
   existsSync(directory) || directory === dirname(directory) ? directory : nearestExisting(dirname(directory))
 
-/** The change that a call of a hook is about; undefined if it changes nothing that is guarded. */
-export function guardedChange(call: GitCall): 'nothing yet' | Aftermath | undefined {
+/** Whether git may have changed files or the index by the time it runs its hook. */
+type GuardedChange = 'unbegun' | 'begun'
+
+/** How far git is with a guarded change; undefined if the call changes nothing that is guarded. */
+export function guardedChange(call: GitCall): GuardedChange | undefined {
   const { hook, args, lines, command } = call
   switch (hook) {
     case 'shim':
-      return gitOnlyReads(args) ? undefined : 'nothing yet'
+      return gitOnlyReads(args) ? undefined : 'unbegun'
     case 'pre-commit':
     case 'pre-push':
-      return 'nothing yet'
+      return 'unbegun'
+    // A rebase may have made an autostash.
     case 'pre-rebase':
-      return { kind: 'rebase', command: command() }
     case 'pre-merge-commit':
-      return { kind: 'merge', command: command() }
-    case 'post-checkout': {
-      const [before = '', after = '', isBranch = '1'] = args
+      return 'begun'
+    case 'post-checkout':
       // `git checkout` without arguments only shows what has changed.
-      if (command().name === 'checkout' && command().args.length === 0) return undefined
-      return { kind: isBranch === '0' ? 'files' : 'switch', command: command(), before, after }
-    }
+      return command().name === 'checkout' && command().args.length === 0 ? undefined : 'begun'
     case 'reference-transaction':
       return args[0] === 'prepared' ? changeOfRefs(lines(), command) : undefined
     default:
@@ -112,7 +108,7 @@ const writesFilesFirst = (name: string): boolean =>
   name === '' || /^(?:reset|checkout|switch|merge|pull|rebase|cherry-pick|revert|am)$/.test(name)
 
 /** The change of the first guarded ref: `HEAD`, a branch, the stash, or `ORIG_HEAD` before a merge. */
-function changeOfRefs(lines: string, command: () => GitCommand): 'nothing yet' | Aftermath | undefined {
+function changeOfRefs(lines: string, command: () => GitCommand): GuardedChange | undefined {
   for (const line of lines.split('\n')) {
     const [before = '', after = '', ref = ''] = line.split(' ')
     // git does not tell what a ref that it deletes was before.
@@ -122,13 +118,12 @@ function changeOfRefs(lines: string, command: () => GitCommand): 'nothing yet' |
     if (name === 'pack-refs') continue
     // `git worktree add` starts `git branch` as well.
     if (/^0+$/.test(before) && createsBranch(command())) continue
-    if (ref === 'HEAD' || ref.startsWith('refs/heads/'))
-      return writesFilesFirst(name) ? { kind: 'refs', command: command(), before, after } : 'nothing yet'
+    if (ref === 'HEAD' || ref.startsWith('refs/heads/')) return writesFilesFirst(name) ? 'begun' : 'unbegun'
     // `pop` and `drop` have already removed the entry of the stash when they delete the ref behind it.
-    if (ref === 'refs/stash' && args[0] !== 'pop' && args[0] !== 'drop') return 'nothing yet'
+    if (ref === 'refs/stash' && args[0] !== 'pop' && args[0] !== 'drop') return 'unbegun'
     // A merge and `am` write ORIG_HEAD before they change a file; a reset and a rebase do so after.
-    if (ref === 'ORIG_HEAD' && name === 'merge') return 'nothing yet'
-    if (ref === 'ORIG_HEAD' && name === 'am') return { kind: 'am', command: command() }
+    if (ref === 'ORIG_HEAD' && name === 'merge') return 'unbegun'
+    if (ref === 'ORIG_HEAD' && name === 'am') return 'begun'
   }
   return undefined
 }

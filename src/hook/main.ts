@@ -12,7 +12,6 @@ import {
 } from '../base/process/platform.ts'
 import { agentProcess } from './agent-process.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
-import type { Aftermath } from './git-aftermath.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
 import { handleEvent, type HookContext } from './handle-event.ts'
@@ -86,17 +85,8 @@ function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.Proc
   const ancestors = [...ancestorsOf(process.ppid)]
   const command = (): GitCommand => parseGitCommand(hook === 'shim' ? args : runningGit(ancestors))
   const call = { hook, args, lines: () => readText(), command }
-  const describe = (aftermath: Aftermath, workspace: string): string => {
-    try {
-      // Only a refusal needs it, and it starts git.
-      const { describeAftermath } = require('./hook-git.cjs') as typeof import('./git-aftermath.ts')
-      return describeAftermath(aftermath, workspace)
-    } catch {
-      return 'git may already have changed files: `git status` shows them.'
-    }
-  }
   const descent = () => readDescent(process.pid, env)
-  return guardGit(call, { env, descent, cwd: process.cwd(), register: homeRegister(env), describe })
+  return guardGit(call, { env, descent, cwd: process.cwd(), register: homeRegister(env) })
 }
 
 /** A person reads what git's hooks say: a terminal would break the lines within words. */

@@ -75,21 +75,21 @@ function advice({ left, isInSharedServer }: Obstacle): string {
 }
 
 /**
- * The reason for refusing a git command, for a person or an agent. `happened` tells what git has changed by
- * now; with `isDone`, that is all of it, and git cannot be stopped any more.
+ * The reason for refusing a git command, for a person or an agent. git may have `begun` to change files; if
+ * it is `done`, it cannot be stopped any more.
  */
 export const gitRefusal = (
   workspace: string,
   by: Claim,
   observation: Observation,
-  { happened, isDone }: { happened: string; isDone: boolean },
+  when: 'unbegun' | 'begun' | 'done',
 ): string => {
   const obstacle = lookAt(by, observation)
   return [
     holderText(workspace, obstacle, holderSentence(obstacle)),
-    happened,
+    when === 'unbegun' ? 'Nothing was changed.' : '`git status` shows what git has changed already.',
     endText(obstacle),
-    ...(isDone ? [] : ['To go on anyway, set STINT_BYPASS=1 for this one command.']),
+    ...(when === 'done' ? [] : ['To go on anyway, set STINT_BYPASS=1 for this one command.']),
   ].join('\n')
 }
 
@@ -119,9 +119,6 @@ export function intrusionText({ session_id, name, at }: LateCall, { now }: Obser
   const what = name === undefined ? 'a call' : `\`${visibleText(name, 60).replaceAll('`', "'")}\``
   return `stint: session ${visibleText(session_id)} ran ${what} in this workspace ${roughDuration(now.wall - at)} ago, although your session holds it: its user had approved the call too late. Files that you know may have changed: read them again before you edit them.`
 }
-
-/** What a refusal says if git has not begun yet. */
-export const nothingChanged = 'Nothing was changed.'
 
 /** A claim in the way, and what its session does. */
 interface Obstacle {

@@ -219,7 +219,7 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
   })
 
 /** Options that make git list what matches its operands. */
-export const listingOptions =
+const listingOptions =
   '-l --list --contains --no-contains --merged --no-merged --points-at --get --get-all --get-regexp'
 
 const isListing = (option: string): boolean => isListed(option.replace(/=[^]*/, ''), listingOptions)

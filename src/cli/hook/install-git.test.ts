@@ -220,7 +220,10 @@ test('own hooks for a push and a checkout get their input, and run although the 
   expect(world.read(log)).toMatch(/^refs\/heads\/main [0-9a-f]{40} refs\/heads\/main 0{40}\n$/)
   await world.hold()
   const switched = await world.git('checkout', 'other')
-  expect(switched).toMatchObject({ code: 0, stderr: expect.stringContaining('from main to other') })
+  expect(switched).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('`git status` shows what git has changed already.'),
+  })
   expect(world.read(log)).toContain('checkout 1\n')
 })
 
@@ -241,6 +244,15 @@ test('the guard of an earlier version is reported by the doctor, and brought up 
   const outcomes = (await world.change('install', 'git')).map(({ outcome }) => outcome)
   expect(outcomes).toEqual(['unchanged', 'installed', 'installed', 'installed', 'updated', 'installed'])
   expect(await doctor()).toMatchObject({ code: 0 })
+})
+
+test('installing the guard mentions the shim, which refuses before git starts', async () => {
+  await using world = new Repository()
+  await world.make()
+  const { next } = (await world.hook(['install', 'git'])).envelope().data as { next: string[] }
+  expect(next).toContain(
+    'git runs its hooks late: `stint hook install git --shim` refuses before git starts.',
+  )
 })
 
 test('an existing hook that fails still refuses the commit, with its own exit code', async () => {

@@ -165,6 +165,9 @@ function nextSteps(targets: readonly HookTarget[]): string[] {
   const agents = new Set(targets.map(({ agent }) => agent))
   return [
     ...(agents.has('git') ? [] : ['`stint hook install git` guards the commits of a repository, too.']),
+    ...(targets.some(({ kind }) => kind === 'git')
+      ? ['git runs its hooks late: `stint hook install git --shim` refuses before git starts.']
+      : []),
     ...targets.flatMap(({ kind, path }) =>
       kind === 'shim' ? [`Put it before git, in the profile of your shell: ${pathLine(path)}`] : [],
     ),

@@ -6,12 +6,7 @@ import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { runProgram } from '../../base/process/run-program.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
-import {
-  changingGitCommands,
-  listingOptions,
-  type ReadingArguments,
-  readingGitCommands,
-} from '../../reading/index.ts'
+import { changingGitCommands, type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
 import {
   type Change,
   type HookWriting,
@@ -70,7 +65,17 @@ export function commandInShim(text: string): HookCommand | undefined {
 /** A pattern of the names that are part of git. */
 const ofGit = [...Object.keys(readingGitCommands()), ...changingGitCommands()].join(' | ')
 
-/** The same decision as `gitOnlyReads`, in shell: from the same table, without a process of its own. */
+/** Everyday forms of commands whose operands decide whether they read: the number of words, and the words. */
+const readingForms = `1,branch | 2,branch\\ -[arv] | 2,branch\\ -vv | 2,branch\\ --list | 2,branch\\ --show-current | \\
+  1,tag | 2,tag\\ -l | 2,tag\\ --list | 1,remote | 2,remote\\ -v | 1,reflog | \\
+  2,config\\ -l | 2,config\\ --list | 3,config\\ --get\\ [a-z]* | 2,symbolic-ref\\ HEAD | \\
+  3,symbolic-ref\\ -q\\ HEAD | 3,symbolic-ref\\ --quiet\\ HEAD | 3,symbolic-ref\\ --short\\ HEAD | \\
+  4,symbolic-ref\\ -q\\ --short\\ HEAD | 4,symbolic-ref\\ --quiet\\ --short\\ HEAD`
+
+/**
+ * `gitOnlyReads` in shell, from the same table, without a process of its own. It never takes a command for
+ * reading that `gitOnlyReads` does not; where operands decide, it knows only some forms, and stint is asked.
+ */
 export const onlyReadsFunction = (): string => `only_reads() {
   while :; do
     case \${1-} in
@@ -83,6 +88,9 @@ export const onlyReadsFunction = (): string => `only_reads() {
   done
   [ $# -gt 0 ] || return 0
   case " $* " in *%G*) return 1 ;; esac
+  case $#,$* in
+  ${readingForms}) return 0 ;;
+  esac
   _name=$1 _flags= _values= _long=
   shift
   case $#,\${1-} in
@@ -95,20 +103,17 @@ export const onlyReadsFunction = (): string => `only_reads() {
   esac
   case $_name in
 ${Object.entries(readingGitCommands())
-  .flatMap(([name, command]) =>
-    isInShell(name, command) ? [`  ${shellWord(name)}) ${shellArguments(command)} ;;`] : [],
-  )
+  .filter(([, { operands }]) => operands === undefined)
+  .map(([name, command]) => `  ${shellWord(name)}) ${shellArguments(command)} ;;`)
   .join('\n')}
   *) return 1 ;;
   esac
-  _count=0 _first= _lists= _takesnext= _odd= _isvalue= _isbehind= _isunclear=
   for _word do
-    _wasvalue=$_isvalue _isvalue= _isdashed=1
     case $_word in
     --) ;;
     --*)
       _option=\${_word%%=*} _option=\${_option#--}
-      case $_option in '' | *[!${letters}-]*) return 1 ;; esac
+      case $_option in '' | *[!abcdefghijklmnopqrstuvwxyz0123456789-]*) return 1 ;; esac
       case " $_long " in *" $_option "*) ;; *) return 1 ;; esac
       ;;
     -?*)
@@ -116,59 +121,13 @@ ${Object.entries(readingGitCommands())
       while [ -n "$_rest" ]; do
         _letter=\${_rest%"\${_rest#?}"} _rest=\${_rest#?}
         case $_flags in *"$_letter"*) continue ;; esac
-        case $_values in *"$_letter"*) ;; *) return 1 ;; esac
-        [ -n "$_rest" ] || _isvalue=1
-        break
+        case $_values in *"$_letter"*) break ;; *) return 1 ;; esac
       done
       ;;
-    *) _isdashed= ;;
     esac
-    [ -z "$_wasvalue" ] || [ -z "$_isdashed" ] || _isunclear=1
-    if [ -z "$_isbehind" ]; then
-      case $_word in
-      --) _isbehind=1 ;;
-      ${listing}) _lists=1 ;;
-      --sort | --format) _takesnext=1 ;;
-      esac
-      [ -z "$_isdashed" ] || continue
-    fi
-    [ -z "$_wasvalue" ] || continue
-    _isbehind=1 _isvalue= _count=$((_count + 1))
-    [ $_count -gt 1 ] || _first=$_word
-    case $_word in '' | *[!${letters}${letters.toUpperCase()}_./-]*) _odd=1 ;; esac
   done
-  case $_name in
-${Object.entries(operandRules)
-  .map(([name, rule]) => `  ${name}) ${rule} ;;`)
-  .join('\n')}
-  esac
 }
 `
-
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
-
-/** A pattern of the options before the operands that make git list. */
-const listing = listingOptions
-  .split(' ')
-  .map((option) => `${option} | ${option}=*`)
-  .join(' | ')
-
-const listsOnly = '[ $_count -eq 0 ] || { [ -n "$_lists" ] && [ -z "$_takesnext" ]; }'
-
-/** The rules of the table about operands, which are functions there, in shell. A test compares the two. */
-const operandRules: Readonly<Record<string, string>> = {
-  branch: listsOnly,
-  tag: listsOnly,
-  config: `[ -n "$_lists" ] || [ "$_first" = get ] || case $_count,$_first in 1,list | 1,*.*) ;; *) false ;; esac`,
-  'ls-remote': '[ -z "$_odd" ]',
-  reflog: `case $_isunclear$_first in '' | show | HEAD) ;; *) false ;; esac`,
-  remote: `case $_odd$_first in '' | get-url | show) ;; *) false ;; esac`,
-  'symbolic-ref': '[ $_count -le 1 ]',
-}
-
-/** A command whose rule is not known here is left to stint. */
-const isInShell = (name: string, { operands }: ReadingArguments): boolean =>
-  operands === undefined || Object.hasOwn(operandRules, name)
 
 function shellArguments({ flags = '', values = '', long = '', first }: ReadingArguments): string {
   const set = Object.entries({ flags, values, long: (long.match(/\S+/g) ?? []).join(' ') })
