@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SecretGate } from '../secrets/index.ts'
 import { purposeOf, touchedPaths } from './call-target.ts'
 
 test('each file of a patch is listed once', () => {
@@ -20,5 +21,7 @@ test.each([
   [{ command: 'TOKEN=x deploy' }, 'Claude Code: Bash'],
   [{}, 'Claude Code: Bash'],
 ])('the purpose of a command leaves its arguments out: %j', (input, purpose) => {
-  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, String)).toBe(purpose)
+  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, new SecretGate())).toBe(
+    purpose,
+  )
 })

@@ -12,6 +12,7 @@ import {
   type Workspace,
 } from '../lease/index.ts'
 import { leadingGit } from '../reading/index.ts'
+import type { SecretGate } from '../secrets/index.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { addedWorktree, parseGitCommand } from './git-command.ts'
 import { hosts } from './hosts.ts'
@@ -129,18 +130,16 @@ const patchedFiles = (patch: string): string[] => [
 
 /**
  * Describes a call in a few words, for a session that is refused because of it. Of a command, only the
- * model's description or the first word is shown: the rest may contain a password. `clean` removes secrets
- * before the text is cut.
+ * model's description or the first word is shown: the rest may contain a password. The gate removes secrets
+ * before the text is cut: it does not find half of one.
  */
-export function purposeOf(
-  { host, tool }: Pick<HookEvent, 'host' | 'tool'>,
-  clean: (text: string) => string,
-): string {
+export function purposeOf({ host, tool }: Pick<HookEvent, 'host' | 'tool'>, gate: SecretGate): string {
   const { title } = hosts[host]
   if (tool === undefined) return title
   const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
   const what = file ?? describe(tool.input)
-  return `${title}: ${tool.name}${what === undefined ? '' : ` ${clean(what).replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
+  const name = gate.text(tool.name)
+  return `${title}: ${name}${what === undefined ? '' : ` ${gate.text(what).replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
 }
 
 function describe({ description, command }: Record<string, unknown>): string | undefined {
@@ -154,12 +153,12 @@ function programOf(command: unknown): string | undefined {
   return /^[\w./-]{1,40}$/.test(first) ? first : undefined
 }
 
-/** What a call is, for a session that finds it running. `clean` removes secrets. */
-export function describeCall(tool: Tool, clean: (text: string) => string): Omit<NewCall, 'id'> {
+/** What a call is, without secrets, for a session that finds it running. */
+export function describeCall(tool: Tool, gate: SecretGate): Omit<NewCall, 'id'> {
   const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
   const name = file ?? programOf(tool.input.command)
   return {
     kind: tool.use === 'edit' ? 'edit' : 'command',
-    ...(name !== undefined && { name: basename(clean(name)).slice(0, 60) }),
+    ...(name !== undefined && { name: basename(gate.text(name)).slice(0, 60) }),
   }
 }

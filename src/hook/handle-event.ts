@@ -26,7 +26,7 @@ import {
   WorkspaceClaims,
 } from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
-import { rawSecretRedactor, redactRawEnvironmentSecrets } from '../secrets/index.ts'
+import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import {
   addsWorktreeElsewhere,
   type CallTarget,
@@ -185,7 +185,9 @@ const wordsOf = (
   { prompts }: EventChoices,
   { env }: HookContext,
 ): string | undefined =>
-  prompt === undefined || prompts === false ? undefined : firstWords(redactRawEnvironmentSecrets(prompt, env))
+  prompt === undefined || prompts === false
+    ? undefined
+    : firstWords(registerEnvironmentSecrets(env).gate.text(prompt))
 
 /** Claims what a tool call needs, or refuses it with the name of the holder. */
 function beginToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
@@ -284,14 +286,14 @@ function callRequest(
   context: HookContext,
 ): CallRequest {
   const { env, ticks } = context
-  const clean = rawSecretRedactor(env)
-  const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
+  const { gate } = registerEnvironmentSecrets(env)
+  const call = { id: event.callId ?? newCallId(), ...describeCall(tool, gate), ...(ticks && { ticks }) }
   return {
     ...party,
     needs,
     call,
     policy: policyOf(event, party, choices),
-    purpose: purposeOf(event, clean),
+    purpose: purposeOf(event, gate),
     descent: () => readDescent(party.agent?.pid ?? process.pid, env),
     origin: () => originOf(event, party, choices, env),
     ...(hasPasses(event, party, context) && { passUptime: uptimeSeconds() }),
@@ -351,7 +353,7 @@ function policyOf(
 function awaitUser(event: HookEvent, party: Party, { register, env }: HookContext): void {
   const tool = changingTool(event)
   if (event.tool !== undefined && tool === undefined) return
-  const call = tool && describeCall(tool, (text) => redactRawEnvironmentSecrets(text, env))
+  const call = tool && describeCall(tool, registerEnvironmentSecrets(env).gate)
   handleWaiting({ id: event.callId, ...call }, party, register)
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { appendBoundedLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
-import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
+import { registerEnvironmentSecrets } from '../secrets/index.ts'
 
 /** A fault of a hook, which let the agent go on. */
 export interface HookWarning {
@@ -21,13 +21,14 @@ export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = proce
     const home = stintHome(env)
     ensureHomeDirectory(home)
     const at = new Date().toISOString()
-    // Redact before cutting and encoding: a secret that is cut in two or JSON-escaped would not be found.
+    const { gate } = registerEnvironmentSecrets(env)
+    // Remove secrets before cutting: the gate does not find half of one.
     const [agent, event, session, text] = [
       warning.agent,
       warning.event,
       warning.session,
       warning.warning,
-    ].map((field) => field && redactRawEnvironmentSecrets(field, env).slice(0, maxLength))
+    ].map((field) => field && gate.text(field).slice(0, maxLength))
     const line = JSON.stringify({ at, agent, event, session, warning: text })
     appendBoundedLog(join(home, 'hook.log'), `${line}\n`, maxBytes)
   } catch {

@@ -53,16 +53,35 @@ test('with --no-prompts, no word of a prompt is kept', async () => {
   expect(readdirSync(world.home)).not.toContain('prompts')
 })
 
-test('no secret of the environment reaches a file in the words of a prompt', async () => {
+const secret = 'correct "horse"/battery'
+const token = `gh${'p_'}${'Ab3dEf9hIj'.repeat(4)}`
+
+test.each([
+  ['as it is', secret],
+  ['in a URL', encodeURIComponent(secret)],
+  ['in JSON', JSON.stringify(JSON.stringify(secret)).slice(1, -1)],
+  ['in base64', Buffer.from(`user:${secret}`).toString('base64')],
+  ['in hex', Buffer.from(secret).toString('hex')],
+  ['that looks like a token', token],
+])('no secret %s reaches a file in a prompt, a description, a file name or a fault', async (_, written) => {
   await using world = new HookWorld()
-  world.env.DEPLOY_TOKEN = 'correct-horse-battery'
-  await work(world, 'deploy with correct-horse-battery now')
+  world.env.DEPLOY_TOKEN = secret
+  await work(world, `deploy with ${written} now`)
   expect(world.claims[0]?.origin?.prompt).toMatch(/^deploy with .* now$/)
+  const event = hookEvent('claude', 'pre', { cwd: world.workspace })
+  const described = { command: 'deploy', description: `Deploy with ${written}` }
+  await world.hook('claude', 'pre', { input: JSON.stringify({ ...event, tool_input: described }) })
+  await world.hook('codex', 'pre', { session: 'other' })
+  const nowhere = { ...event, cwd: `/nowhere/${written}` }
+  await world.hook('claude', 'pre', { input: JSON.stringify(nowhere) })
   const files = readdirSync(world.home, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),
   )
-  const texts = files.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'))
-  expect(JSON.stringify([texts, world.claims])).not.toContain('correct-horse')
+  const texts = files.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1')).join('\n')
+  const claims = world.claims.map((claim) => JSON.stringify(claim)).join('\n')
+  expect(claims).toMatch(/Deploy with .*<(?:secret:env:DEPLOY_TOKEN|masked:github-token)>/)
+  expect(texts).toContain('/nowhere/')
+  for (const part of [secret, written, 'correct', token]) expect(texts + claims).not.toContain(part)
 })
 
 test('the words of others are shown without what a terminal would obey', async () => {

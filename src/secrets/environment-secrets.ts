@@ -3,12 +3,7 @@ import { minSecretBytes } from './forms.ts'
 import { SecretGate } from './gate.ts'
 import type { SecretRef } from './secret-ref.ts'
 
-/** Without a regular expression: the hook tests all names once, and compiling one would take longer. */
-function isSecretName(name: string): boolean {
-  const upper = name.toUpperCase()
-  return ['TOKEN', 'SECRET', 'PASSWORD'].some((part) => upper.includes(part)) || upper.endsWith('_KEY')
-}
-
+const secretName = /TOKEN|SECRET|PASSWORD|_KEY$/i
 /** `MAX_TOKENS=128000` counts tokens. */
 const tokenCount = { name: /TOKENS/i, value: /^\d+$/ }
 /** `SECRETS_DIR=/run/secrets` and `SSH_KEY_FILE=~/.ssh/id` say where a secret is. */
@@ -20,27 +15,7 @@ export interface KnownSecret {
   value: string
 }
 
-/**
- * Replaces the values of the environment's secrets where they appear **verbatim**; encoded values and
- * unregistered tokens stay. Cheap enough for a hook, which has no time to search for every encoding.
- */
-export const redactRawEnvironmentSecrets = (text: string, env: NodeJS.ProcessEnv): string =>
-  rawSecretRedactor(env)(text)
-
-/** The same for several texts: the environment is searched for secrets once. */
-export function rawSecretRedactor(env: NodeJS.ProcessEnv): (text: string) => string {
-  const secrets = environmentSecretRefs(env)
-    .map(({ name }) => ({ name, value: env[name]?.trim() ?? '' }))
-    .filter(({ value }) => value.length >= minSecretBytes)
-    .toSorted((a, b) => b.value.length - a.value.length) // One value may be a prefix of another.
-  return (text) =>
-    secrets.reduce((clean, { name, value }) => clean.replaceAll(value, `<secret:env:${name}>`), text)
-}
-
-/**
- * Registers **all** of the environment's secrets at a gate, which removes them in every encoding, and tokens
- * too. Leaves out a value that a gate refuses, such as `aaaaaaaa`.
- */
+/** Registers the environment's secrets at a gate. Leaves out a value that a gate refuses: `aaaaaaaa`. */
 export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env): {
   gate: SecretGate
   secrets: KnownSecret[]
@@ -59,7 +34,7 @@ export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env)
 export function environmentSecretRefs(env: NodeJS.ProcessEnv): SecretRef[] {
   // Each read of `process.env` is a call into Node, so test the name first.
   return Object.keys(env)
-    .filter((name) => isSecretName(name) && isSecret(name, env[name] ?? ''))
+    .filter((name) => secretName.test(name) && isSecret(name, env[name] ?? ''))
     .map((name) => ({ kind: 'env', name }))
 }
 

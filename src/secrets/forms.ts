@@ -40,14 +40,20 @@ function textForms(text: string): Form[] {
   const json = [once, twice, jsonEscaped(twice)]
   // Half of a surrogate pair cannot be encoded in a URL: the bytes have a replacement character there.
   const wellFormed = bytes.toString()
-  const url = [encodeURIComponent(wellFormed), new URLSearchParams([['', wellFormed]]).toString().slice(1)]
-  return [...new Set([text, ...json, ...url, hex, hex.toUpperCase()])].map((form) => ({
+  const url = encodeURIComponent(wellFormed)
+  return [...new Set([text, ...json, url, inForm(url), hex, hex.toUpperCase()])].map((form) => ({
     text: form,
     sharedBefore: 0,
     sharedAfter: 0,
     standsAlone: form === text && /^\d{1,15}$/.test(text),
   }))
 }
+
+/** What `URLSearchParams` makes of what `encodeURIComponent` has encoded. Its own code loads in 0.2 ms. */
+const inForm = (url: string): string =>
+  url
+    .replaceAll('%20', '+')
+    .replaceAll(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
 const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
@@ -56,12 +62,10 @@ const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
  * three offsets at which the value can start in a group of three bytes, in both alphabets.
  */
 function base64Forms(text: string): Form[] {
-  const bytes = Buffer.from(text)
   return [0, 1, 2].flatMap((offset) => {
-    const bits = 8 * (offset + bytes.length)
-    const base64 = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .slice(Math.ceil((8 * offset) / 6), Math.floor(bits / 6))
+    const bytes = Buffer.from(' '.repeat(offset) + text)
+    const bits = 8 * bytes.length
+    const base64 = bytes.toString('base64').slice(Math.ceil((8 * offset) / 6), Math.floor(bits / 6))
     const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
     return [...new Set([base64, base64url])].map((form) => ({
       text: form,

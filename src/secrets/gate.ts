@@ -38,14 +38,12 @@ export class SecretGate {
     const secret = value.trim()
     if (this.#values.has(secret)) return
     checkValue(name, secret)
-    const forms = formsOf(secret)
-    const alwaysWritten = [...sessionVocabulary, name].join('\n')
-    if (forms.some(({ text }) => alwaysWritten.includes(text))) {
+    if ([...sessionVocabulary, name].some((text) => text.includes(secret))) {
       throw unfit(name, 'is its own name, or a word that every session writes')
     }
     const owner = this.#refs.push(name) - 1
     this.#values.add(secret)
-    for (const form of forms) this.#forms.push({ ...form, owner })
+    for (const form of formsOf(secret)) this.#forms.push({ ...form, owner })
     this.#search = undefined
   }
 

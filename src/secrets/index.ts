@@ -1,8 +1,3 @@
-export {
-  type KnownSecret,
-  rawSecretRedactor,
-  redactRawEnvironmentSecrets,
-  registerEnvironmentSecrets,
-} from './environment-secrets.ts'
+export { type KnownSecret, registerEnvironmentSecrets } from './environment-secrets.ts'
 export { SecretGate } from './gate.ts'
 export { checkSecretRef, resolveSecret, type SecretRef } from './secret-ref.ts'

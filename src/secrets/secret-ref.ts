@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import type { ErrorCode } from '../base/errors/error-table.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { safeOpenFlags } from '../base/fs/regular-file.ts'
 import { geteuid } from '../base/process/platform.ts'
@@ -48,8 +49,13 @@ export function checkSecretRef(value: unknown): SecretRef {
  */
 export function resolveSecret(ref: SecretRef, env: NodeJS.ProcessEnv = process.env): string {
   const { kind, name } = checkSecretRef(ref)
-  if (kind === 'env') return env[name] || missing(ref, 'that variable is not set, or is empty')
-  return readSecretFile(ref).replace(/\r?\n$/, '') || missing(ref, 'that file is empty')
+  const value = kind === 'env' ? env[name] : readSecretFile(ref).replace(/\r?\n$/, '')
+  if (value) return value
+  throw unresolved(
+    'SECRET_MISSING',
+    ref,
+    kind === 'env' ? 'that variable is not set, or is empty' : 'it is empty',
+  )
 }
 
 function readSecretFile(ref: SecretRef): string {
@@ -68,22 +74,25 @@ function readSecretFile(ref: SecretRef): string {
   } catch (error) {
     const errno = errorCode(error)
     if (errno === undefined || error instanceof StintError) throw error
-    if (missingFileErrors.has(errno)) return missing(ref, 'there is no such file')
+    if (missingFileErrors.has(errno)) throw unresolved('SECRET_MISSING', ref, 'there is no such file')
     // A link replaced the file between lstat and open.
-    if (errno === 'ELOOP') throw unsafe(ref, 'it is not a regular file')
+    if (errno === 'ELOOP') throw unresolved('SECRET_UNSAFE', ref, 'it is not a regular file')
     const coded = codedError(error, `read ${formatSecretRef(ref)}`, 'Make it a file you may read.')
-    throw coded instanceof StintError ? coded : unsupported(ref, `it cannot be read: ${errno}`)
+    throw coded instanceof StintError
+      ? coded
+      : unresolved('SECRET_UNSUPPORTED', ref, `it cannot be read: ${errno}`)
   }
 }
 
 function checkFile(ref: SecretRef, stat: Stats): void {
-  if (!stat.isFile()) throw unsafe(ref, 'it is not a regular file')
-  if (stat.uid !== geteuid()) throw unsafe(ref, 'it belongs to another user')
+  const unsafe = (why: string): StintError => unresolved('SECRET_UNSAFE', ref, why)
+  if (!stat.isFile()) throw unsafe('it is not a regular file')
+  if (stat.uid !== geteuid()) throw unsafe('it belongs to another user')
   // Windows has no such modes and reports every file as open to all.
-  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) {
-    throw unsafe(ref, `other users may access it (mode ${(stat.mode & 0o777).toString(8)})`)
-  }
-  if (stat.size > maxSecretBytes) throw unsupported(ref, `it is larger than ${maxSecretBytes} bytes`)
+  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0)
+    throw unsafe(`other users may access it (mode ${(stat.mode & 0o777).toString(8)})`)
+  if (stat.size > maxSecretBytes)
+    throw unresolved('SECRET_UNSUPPORTED', ref, `it is larger than ${maxSecretBytes} bytes`)
 }
 
 function decode(ref: SecretRef, bytes: Uint8Array): string {
@@ -91,7 +100,7 @@ function decode(ref: SecretRef, bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     // The error gets no cause: no part of the file may reach a message.
-    throw unsupported(ref, 'it is not UTF-8 text')
+    throw unresolved('SECRET_UNSUPPORTED', ref, 'it is not UTF-8 text')
   }
 }
 
@@ -100,12 +109,5 @@ const invalid = (problem: string): StintError =>
     hint: 'Write env:NAME for a variable, file:/absolute/path for a file.',
   })
 
-function missing(ref: SecretRef, why: string): never {
-  throw new StintError('SECRET_MISSING', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
-}
-
-const unsafe = (ref: SecretRef, why: string): StintError =>
-  new StintError('SECRET_UNSAFE', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
-
-const unsupported = (ref: SecretRef, why: string): StintError =>
-  new StintError('SECRET_UNSUPPORTED', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
+const unresolved = (code: ErrorCode, ref: SecretRef, why: string): StintError =>
+  new StintError(code, `cannot resolve ${formatSecretRef(ref)}: ${why}`)

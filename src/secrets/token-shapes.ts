@@ -1,8 +1,5 @@
 import type { Span } from './spans.ts'
 
-/** How far a boundary looks back, in characters. */
-const lookBehind = 9
-
 /**
  * Where a token may begin: not after a letter or digit, even if up to 8 `joiners` are between them, unless it
  * is the last character of an escape such as `\n`, `\u003d` or `%3D`. `exceptEscaped`: not after these.
@@ -20,10 +17,7 @@ const endOutsideBase64 = '(?![A-Za-z0-9+])'
 /** Random characters include capitals or digits; lower-case names of variables and files do not. */
 const random = (least: number): string => String.raw`(?=[a-z_-]{0,40}[\dA-Z])[\w-]{${least},}`
 
-/**
- * The prefix of each known token and the pattern of its rest. Every token has, prefix included, a run of at
- * least 20 `tokenCharacters`: `nextCandidate` relies on it.
- */
+/** The prefix of each known token and the pattern of its rest. */
 const shapes: readonly (readonly [kind: string, prefix: string, rest: string, boundary?: string])[] = [
   ['anthropic-key', 'sk-ant-', String.raw`[a-z]{2,10}\d\d-[\w-]{20,}`],
   ['openai-key', 'sk-(?:proj|svcacct|admin|None)-', random(20)],
@@ -62,82 +56,40 @@ const shapes: readonly (readonly [kind: string, prefix: string, rest: string, bo
   ['jwt', 'eyJ', String.raw`[\w-]{7,}\.[\w-]*\.[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`],
 ]
 
-const patterns = shapes.map(([kind, prefix, rest, boundary = start]) => ({
-  kind,
-  prefix: new RegExp(prefix),
-  // The prefix comes first, because the engine finds a few letters faster than a place that fits.
-  pattern: new RegExp(`${prefix}(?<=${boundary}${prefix})${rest}`, 'g'),
-}))
-const prefixes = new RegExp([...new Set(shapes.map(([, prefix]) => prefix))].join('|'))
+/** Every token has a run of at least 20 such characters; most texts have none. */
+const longWord = /[\w.-]{20}|PRIVATE KEY/
 
-const tokenCharacters = new Uint8Array(128)
-for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.') {
-  tokenCharacters[character.charCodeAt(0)] = 1
-}
-const shortest = 20
+/** Compiled at its first use, which most hooks never come to. */
+let compiled: { prefixes: RegExp; patterns: { kind: string; pattern: RegExp }[] } | undefined
+
+const compile = (): NonNullable<typeof compiled> => ({
+  prefixes: new RegExp([...new Set(shapes.map(([, prefix]) => prefix)), 'PRIVATE KEY'].join('|')),
+  patterns: shapes.map(([kind, prefix, rest, boundary = start]) => ({
+    kind,
+    // The prefix comes first, because the engine finds a few letters faster than a place that fits.
+    pattern: new RegExp(`${prefix}(?<=${boundary}${prefix})${rest}`, 'g'),
+  })),
+})
 
 /** Fast check: false means that the text contains no token, true that it may contain one. */
-export const mayHoldToken = (text: string): boolean => nextCandidate(text, 0) >= 0 || text.includes(pemMark)
-
-/**
- * The start of the next word that may be a token, or -1. Ordinary text has few words of 20 characters, so
- * this looks at every 20th character, walks back to the start of its word, and skips most of the text.
- */
-function nextCandidate(text: string, from: number): number {
-  for (let end = from + shortest - 1; end < text.length;) {
-    const before = end - shortest
-    let at = end
-    while (at > before && isTokenCharacter(text.charCodeAt(at))) at--
-    if (at > before) {
-      end = at + shortest
-      continue
-    }
-    const stop = endOfWord(text, end + 1)
-    if (prefixes.test(text.slice(before + 1, stop))) return before + 1
-    end = stop + shortest
-  }
-  return -1
-}
-
-function endOfWord(text: string, from: number): number {
-  let end = from
-  while (end < text.length && isTokenCharacter(text.charCodeAt(end))) end++
-  return end
-}
-
-const isTokenCharacter = (code: number): boolean => code < 128 && tokenCharacters[code] === 1
+export const mayHoldToken = (text: string): boolean =>
+  longWord.test(text) && (compiled ??= compile()).prefixes.test(text)
 
 /** The spans of all tokens and private keys. */
 export function tokensIn(text: string): Span[] {
-  const tokens: Span[] = []
-  for (let from = nextCandidate(text, 0); from >= 0;) {
-    const stop = endOfWord(text, from)
-    for (const token of tokensOfWord(text, from, stop)) tokens.push(token)
-    from = nextCandidate(text, stop)
-  }
-  return text.includes(pemMark) ? [...tokens, ...privateKeysIn(text)] : tokens
+  if (!mayHoldToken(text)) return []
+  const { patterns } = (compiled ??= compile())
+  const tokens = patterns.flatMap(({ kind, pattern }) =>
+    Array.from(text.matchAll(pattern), ({ index, 0: { length } }) => ({
+      start: index,
+      end: index + length,
+      owner: undefined,
+      kind,
+    })),
+  )
+  return [...tokens, ...privateKeysIn(text)]
 }
 
-const base64Rest = /[A-Za-z0-9+/=_.-]*/y
-
-function tokensOfWord(text: string, start: number, stop: number): Span[] {
-  // Include the characters before the word that a boundary looks at.
-  const offset = Math.max(0, start - lookBehind)
-  base64Rest.lastIndex = stop
-  const word = text.slice(offset, stop + (base64Rest.exec(text)?.[0].length ?? 0))
-  return patterns
-    .filter(({ prefix }) => prefix.test(word))
-    .flatMap(({ kind, pattern }) =>
-      [...word.matchAll(pattern)].map(({ index, 0: { length } }) => ({
-        start: offset + index,
-        end: offset + index + length,
-        owner: undefined,
-        kind,
-      })),
-    )
-}
-
-const pemMark = 'PRIVATE KEY'
 const pemStart = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const pemEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const pemBody = /^(?:[A-Za-z0-9+/=\s]|\\{1,7}[nrt/])*/

@@ -127,7 +127,7 @@ test('an event whose type becomes too long by the name of a secret is written', 
   })
 })
 
-test('a session from before there was a choice masks tokens, and its fork does, too', async () => {
+test('a session whose manifest has lost the choice masks tokens, and its fork does, too', async () => {
   const session = await store.create()
   await session.close()
   const manifest = join(home, 'sessions', session.id, 'manifest.json')
