@@ -8,7 +8,7 @@ import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
-import { makeEntry, makeEventEntry, makeExactEntry } from './make-entry.ts'
+import { checkEvent, makeEntry, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
@@ -149,6 +149,7 @@ export class LiveSession implements Session {
     events: readonly NewEvent[],
     append: () => Promise<Receipts>,
   ): Promise<Receipts> {
+    for (const event of events) checkEvent(event)
     const wanted = events.some((event) => isCritical(this.#context.snapshots, event))
     const receipts = await append()
     // The records are on disk: nothing that happens now may reject their append.

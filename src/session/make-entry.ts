@@ -1,6 +1,6 @@
 import type { AuditRecord } from './audit-record.ts'
 import { succeeds } from '../base/errors/if-possible.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { exactJson } from '../base/text/exact-json.ts'
 import { isNumber, isRecord, isString } from '../base/text/fields.ts'
 import type { SecretGate } from '../secrets/index.ts'
@@ -11,7 +11,9 @@ import type { NewAudit, NewEvent } from './store.ts'
 const maxNameLength = 200
 
 /** Makes the journal entry of an event: checked, and without secrets. */
-export function makeEventEntry({ type, data, masked }: NewEvent, gate: SecretGate): LogEntry {
+export function makeEventEntry(event: NewEvent, gate: SecretGate): LogEntry {
+  checkEvent(event)
+  const { type, data, masked } = event
   checkEventType(type)
   return makeExactEntry({ type, data, masked }, gate)
 }
@@ -27,9 +29,23 @@ export function makeExactEntry(
   return entryOf(entry, isLeftOut ? 'null' : exactJson(data, slot === undefined ? 'data' : 'value'), gate)
 }
 
-/** Makes an entry of what JSON keeps of the data. */
-export const makeEntry = (entry: Omit<LogEntry, 'json'> & { data: unknown }, gate: SecretGate): LogEntry =>
-  entryOf(entry, JSON.stringify(entry.data) ?? 'null', gate)
+/** `ARG_ERROR` unless it is an object: plain JavaScript callers are not type-checked. */
+export function checkEvent(event: unknown): void {
+  if (!isRecord(event)) throw new StintError('ARG_ERROR', 'an event must be an object with a `type`')
+}
+
+/** Makes an entry of what JSON keeps of the data; `ARG_ERROR` for a cycle, a BigInt, or too much data. */
+export function makeEntry(entry: Omit<LogEntry, 'json'> & { data: unknown }, gate: SecretGate): LogEntry {
+  return entryOf(entry, jsonOf(entry.data), gate)
+}
+
+function jsonOf(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? 'null'
+  } catch (cause) {
+    throw new StintError('ARG_ERROR', `it cannot be written as JSON: ${errorMessage(cause)}`, { cause })
+  }
+}
 
 /**
  * The entry with this JSON, without secrets. It says if something in it was replaced, here or earlier. Its

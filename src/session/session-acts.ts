@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { StintError } from '../base/errors/stint-error.ts'
+import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { ulid } from '../base/text/id.ts'
 import { type AuditRecord, auditRecordFrom, auditRecordOf } from './audit-record.ts'
 import type { HeldSession, StoredReceipt } from './driver.ts'
@@ -142,8 +142,26 @@ export class SessionActs {
       })
       throw error
     }
-    await this.settle(id, { action: act.action, ok: true, result })
+    await this.#settleDone(id, act.action, result)
     return result
+  }
+
+  /** Records that an act was done. If JSON cannot hold its result, the outcome is recorded without it. */
+  async #settleDone(act: string, action: string, result: unknown): Promise<void> {
+    try {
+      await this.settle(act, { action, ok: true, result })
+    } catch (error) {
+      if (errorCode(error) !== 'ARG_ERROR') throw error
+      await this.settle(act, { action, ok: true })
+      throw new StintError(
+        'ARG_ERROR',
+        `the act was done, and its result was not recorded: ${errorMessage(error)}`,
+        {
+          cause: error,
+          hint: 'Return what JSON can hold, or nothing; a later call with the same key returns undefined.',
+        },
+      )
+    }
   }
 
   #read(): KeyedActs {

@@ -82,6 +82,11 @@ export const errorTable = {
   ),
   TIMEOUT: entry(10, 'Give it more time with --timeout, or find out what it is waiting for.'),
   DISK_FULL: entry(12, 'Free some space (`stint sweep` removes what dead runs left), then try again.', true),
+  FILE_TOO_LARGE: entry(
+    12,
+    'Raise the limit (`ulimit -f`), or use a file system that allows larger files, then try again.',
+    true,
+  ),
   DISK_FAILED: entry(12, 'Check the disk and the kernel log before you trust it with anything more.'),
   TOO_MANY_FILES: entry(12, 'Raise the limit on open files (`ulimit -n`) or run fewer at once.', true),
   POSTGRES_UNAVAILABLE: entry(

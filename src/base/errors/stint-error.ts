@@ -60,6 +60,7 @@ const isExitCode = (exit: number | undefined): exit is number =>
 const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'DISK_FULL',
   EDQUOT: 'DISK_FULL',
+  EFBIG: 'FILE_TOO_LARGE',
   EIO: 'DISK_FAILED',
   EROFS: 'READ_ONLY',
   EACCES: 'PERMISSION_DENIED',

@@ -46,6 +46,9 @@ test('the path names the part as a program would write it, without control chara
   const deep = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
   expect(refusal(deep(2000))).toBe('accepted')
   expect(refusal(deep(100_000))).toMatch(/^data cannot be written as JSON: Maximum call stack/)
+  // JSON of 600 MB is longer than a string can be.
+  const large = Array.from({ length: 300 }).fill('x'.repeat(2e6))
+  expect(refusal(large)).toMatch(/^data cannot be written as JSON: Invalid string length/)
 })
 
 test('a getter or toJSON that throws, throws its own error', () => {

@@ -11,7 +11,16 @@ import { visibleText } from './escape.ts'
  * 1.0 to 1.3 times as much as `JSON.stringify` alone, and a replacer costs 1.5 to 3 times as much.
  */
 export function exactJson(value: unknown, name: string): string {
-  return isPlain(value, 'undefined') ? JSON.stringify(value) : encodeChecked(value, name)
+  try {
+    return isPlain(value, 'undefined') ? JSON.stringify(value) : encodeChecked(value, name)
+  } catch (cause) {
+    // Too deep for the stack, or longer than a string can be: 512 MB.
+    if (!(cause instanceof RangeError)) throw cause
+    throw new StintError('ARG_ERROR', `${name} cannot be written as JSON: ${cause.message}`, {
+      cause,
+      hint: 'Store it in parts, or in a file of your own.',
+    })
+  }
 }
 
 /** Deeper values are encoded with a replacer, which finds cycles. */
@@ -52,13 +61,7 @@ function encodeChecked(value: unknown, name: string): string {
     if (typeof part === 'object' && part !== null) around.push({ object: part, key })
     return part
   }
-  try {
-    return JSON.stringify(value, check)
-  } catch (cause) {
-    // Too deep for the stack, or longer than a string can be.
-    if (!(cause instanceof RangeError)) throw cause
-    throw new StintError('ARG_ERROR', `${name} cannot be written as JSON: ${cause.message}`, { cause })
-  }
+  return JSON.stringify(value, check)
 }
 
 /** Says what a part of a value is, if JSON would drop or change it. */

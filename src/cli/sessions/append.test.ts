@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FaultWorld } from '../../../test/support/failed-calls.ts'
@@ -45,4 +46,31 @@ test('an append with one free inode gives the session back: old records of its l
   expect(code, stderr).toBe(0)
   expect(envelope()).toMatchObject({ ok: true, data: { session_id: 'a', taken_in: true }, warnings: [] })
   expect(stderr.match(/"type":"\w+"/g)).toEqual(['"type":"first"', '"type":"second"'])
+})
+
+test('at the size limit of a file, append, fork and a recorded run say so, and what was acknowledged is there', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const store = filesystemStore({ home })
+  await using session = await store.create({ id: 'a' })
+  for (let n = 0; n < 40; n++) await session.append({ type: 'n', data: 'x'.repeat(10_000) })
+  await session.close()
+  const large = join(world.tmp, 'large.json')
+  writeFileSync(large, JSON.stringify('y'.repeat(300_000)))
+  // 256 blocks of 512 bytes; the journal has more.
+  const limited = (...args: string[]) =>
+    world.start('sh', ['-c', 'ulimit -f 256; exec "$0" "$@"', process.execPath, stintBin, ...args], {
+      env: { STINT_HOME: home },
+    }).finished
+  for (const args of [
+    ['sessions', 'append', 'a', '--type', 'more', '--json'],
+    ['sessions', 'append', 'b', '--create', '--type', 'large', '--data', `@${large}`, '--json'],
+    ['sessions', 'fork', 'a', '--json'],
+    ['run', '--record', '--session', 'a', '--json', '--', 'true'],
+  ]) {
+    const { code, envelope } = await limited(...args)
+    expect([args[1], code, envelope().error?.code]).toEqual([args[1], 12, 'FILE_TOO_LARGE'])
+  }
+  const inspection = await store.inspect('a')
+  expect([inspection.summary.records, (await inspection.health()).ok]).toEqual([40, true])
 })

@@ -121,8 +121,9 @@ export class SegmentFile {
       yield* writeSteps(this.#file, filling.subarray(0, more), from)
       this.#allocated = from + more
     } catch (error) {
-      // On a full disk the last records do without filling: the records themselves are already written.
-      if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) throw error
+      // On a full disk, or at the size limit of a file, the last records do without filling: the records
+      // themselves are already written.
+      if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error) ?? '')) throw error
     }
   }
 }

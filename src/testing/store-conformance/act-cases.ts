@@ -172,4 +172,34 @@ export const actCases: StoreCases = {
     equal(thrown, odd)
     deepEqual(session.unsettled(), [])
   },
+  async 'an act whose result JSON cannot hold is recorded as done, without a result, and rejects'(
+    store,
+    place,
+  ) {
+    const session = await store.create()
+    let done = 0
+    const odd = (key: string, result: unknown) =>
+      session.act({ action: 'pay', key }, () => {
+        done += 1
+        return result
+      })
+    const cycle: { self?: object } = {}
+    cycle.self = cycle
+    await rejects(
+      'ARG_ERROR',
+      odd('big', 5n),
+      odd('cycle', cycle),
+      session.act({ action: 'pay' }, () => 5n),
+    )
+    deepEqual([done, session.unsettled()], [2, []])
+    await rejects('ARG_ERROR', session.audit({ action: 'note', detail: 5n }))
+    await session.close()
+    await using again = await (await place.open()).resume(session.id)
+    const never = () => {
+      throw new Error('performed again')
+    }
+    equal(await again.act({ action: 'pay', key: 'big' }, never), undefined)
+    const outcomes = await fieldsOf((await store.inspect(session.id)).audit(), 'type', 'ok')
+    deepEqual(outcomes.filter(([type]) => type === 'outcome').length, 3)
+  },
 }

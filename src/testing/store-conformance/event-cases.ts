@@ -157,6 +157,19 @@ export const eventCases: StoreCases = {
     equal((await session.append({ type: 'ok "\n\u2028' })).seq, 1)
     equal((await session.tail(1))[0]?.type, 'ok "\n\u2028')
   },
+  async 'what is no event is refused, alone and among others, and nothing is written'(store) {
+    await using session = await store.create({ snapshots: { at: 'critical', critical: ['x'] } })
+    await using plain = await store.create()
+    for (const odd of [null, undefined, 'text', [{ type: 'x' }, null], [undefined, { type: 'x' }]]) {
+      const event = odd as unknown as { type: string }
+      await rejects('ARG_ERROR', session.append(event), plain.append(event))
+    }
+    await rejects(
+      'ARG_ERROR',
+      store.visit(plain.id, (visit) => visit.append(null as unknown as { type: string })),
+    )
+    deepEqual([session.lastSeq, plain.lastSeq], [0, 0])
+  },
   async 'data that JSON would change is refused, by the path of the part, and nothing is written'(store) {
     await using session = await store.create()
     const append = (data: unknown): Promise<unknown> => session.append({ type: 'odd', data })
