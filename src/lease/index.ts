@@ -92,5 +92,5 @@ export {
 } from './rules.ts'
 export { type Decide, type Decided, observeSession } from './stored-claims.ts'
 export { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
-export { ChangeHints, type Claimant, lookEveryMs } from './waiting.ts'
+export type { Claimant } from './waiting.ts'
 export { type Blocker, WorkspaceClaims } from './workspace-claims.ts'

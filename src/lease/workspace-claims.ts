@@ -298,11 +298,6 @@ export class WorkspaceClaims {
     return checkClaim(record, sessionId, fence, observation)
   }
 
-  checkSync(sessionId: string, fence?: number): Claim | undefined {
-    const { record, observation } = this.readSync()
-    return checkClaim(record, sessionId, fence, observation)
-  }
-
   /** Removes another session's claim, and records who did it and why. */
   async break(
     claim: Pick<Claim, 'session_id' | 'fence'>,

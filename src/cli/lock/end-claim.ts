@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Claim, WorkspaceClaims } from '../../lease/index.ts'
+import { type Claim, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { acquireCommand, holderOption, openClaims, readSession, targetOptions } from './lock-options.ts'
@@ -38,6 +38,11 @@ export const lockReleaseCommand = defineBareCommand({
 
 /** The session of the only claim that this user has made here with `stint lock acquire`. */
 async function findAcquired(claims: WorkspaceClaims): Promise<string> {
+  // An agent that was refused must not give up what its user holds.
+  if (readDescent(process.pid).sessions.length > 0)
+    throw new StintError('ARG_ERROR', 'no session given', {
+      hint: 'Give --session ID: an agent, and what it starts, must name the session.',
+    })
   const { user, hostname } = readOrigin(process.pid)
   const all = (await claims.read()).record.claims
   const acquired = all.filter(

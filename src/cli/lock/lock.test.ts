@@ -376,6 +376,9 @@ test('release without a session gives up the only claim that its user has acquir
     { code: 'NOT_FOUND', suggestion: 'It is held by agent (Codex). Give --session ID.' },
   ])
   await world.lock(['acquire', '--path', 'src'])
+  const below = { cwd: world.workspace, env: { CLAUDE_CODE_SESSION_ID: 'agent' } }
+  const agents = await world.stint(['lock', 'release', '--json'], below)
+  expect([agents.code, errorOf(agents)?.message]).toEqual([2, 'no session given'])
   expect(dataOf(await world.lock(['release']))).toEqual({ released: true })
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'agent' }] })
   for (const session of ['a', 'b']) await world.lock(['acquire', '--session', session, '--path', session])
