@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { appendBoundedLog } from '../base/fs/bounded-log.ts'
-import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
+import { ensureHomeDirectory, homePath } from '../base/fs/home.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 
 /** A fault of a hook, which let the agent go on. */
@@ -18,7 +18,8 @@ const maxLength = 2000
 /** Appends a line of JSON to `hook.log` in the home, and keeps the last 256 to 512 KiB. Never throws. */
 export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = process.env): void {
   try {
-    const home = stintHome(env)
+    // A home of another format still takes a line of its log: that it was refused is what the line says.
+    const home = homePath(env)
     ensureHomeDirectory(home)
     const at = new Date().toISOString()
     const { gate } = registerEnvironmentSecrets(env)

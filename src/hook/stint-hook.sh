@@ -156,6 +156,7 @@ is_plain() {
 }
 
 # Finds the session's pass for this directory, of this boot and of the agent that has started this script.
+# The format of the home is not looked at: Node writes a pass only into a home of its own format.
 find_pass() {
   home=${STINT_HOME:-${HOME:+$HOME/.stint}}
   passes=$home/passes/$session

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
@@ -545,7 +545,9 @@ function openHomeRegister(home: string): Register<FileStep> {
   const locks = `${home}/locks`
   const passes = `${home}/passes`
   const ensureDirectories = (step: FileStep): void => {
-    if (step.call === 'makeKey') for (const path of [home, locks]) ensureHomeDirectory(path)
+    if (step.call !== 'makeKey') return
+    ensureHome(home)
+    ensureHomeDirectory(locks)
   }
   return {
     ...fileRegister(locks),

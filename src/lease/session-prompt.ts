@@ -2,7 +2,7 @@ import { readdirSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { renameInto } from '../base/fs/atomic-file.ts'
-import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
 import { createPrivateFile } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
@@ -45,7 +45,7 @@ interface KeptPrompt {
 /** Keeps the first words of a session's prompt while its agent lives. */
 export function keepPrompt(sessionId: string, prompt: KeptPrompt, env: NodeJS.ProcessEnv): void {
   const home = stintHome(env)
-  ensureHomeDirectory(home)
+  ensureHome(home)
   ensureHomeDirectory(promptsIn(home))
   renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, JSON.stringify(prompt)))
 }

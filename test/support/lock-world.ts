@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { ensureHome } from '../../src/base/fs/home.ts'
 import { computeWorkspaceHash } from '../../src/lease/lease-target.ts'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { type Finished, stintBin, World } from './world.ts'
@@ -36,6 +37,7 @@ export class LockWorld extends World {
 
   /** Plants a record as the newest epoch. */
   plant(text: string): void {
+    ensureHome(this.home)
     mkdirSync(this.locks, { recursive: true, mode: 0o700 })
     const epochs = readdirSync(this.locks).map(Number)
     symlinkSync(text, join(this.locks, String(Math.max(0, ...epochs) + 1)))

@@ -28,6 +28,7 @@ export const errorTable = {
   TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),
   READ_ONLY: entry(4, 'Set STINT_TMP_ROOT or STINT_HOME to a directory on a writable file system.'),
   HOME_UNSAFE: entry(4, 'Make it a directory that only you can write to, or set STINT_HOME to another one.'),
+  HOME_FORMAT: entry(4, 'Move that directory away, or set STINT_HOME to another one.'),
   HOME_MISSING: entry(4, 'Create that directory, or set STINT_HOME to a directory whose parent exists.'),
   LOCK_HELD: entry(4, 'Wait for the holder (--wait), work in another workspace, or end that session.', true),
   LOCK_LOST: entry(4, 'Stop writing: another session may be. Acquire it again before you go on.'),

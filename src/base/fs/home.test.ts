@@ -1,8 +1,8 @@
-import { lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { ensureHomeDirectory, homeError, withHomeErrors, stintHome } from './home.ts'
+import { ensureHome, ensureHomeDirectory, homeError, withHomeErrors, stintHome } from './home.ts'
 import { StintError } from '../errors/stint-error.ts'
 import { lastVisibleOn, nonDirectoryOn, pathAncestors } from './paths.ts'
 
@@ -82,4 +82,50 @@ test('ancestors are examined from the root down, as far as they are visible', as
   expect(nonDirectoryOn(join(world.tmp, 'nothing/here'))).toBeUndefined()
   expect(lastVisibleOn(join(world.tmp, 'nothing/here'))).toBe(world.tmp)
   expect(lastVisibleOn(file)).toBe(file)
+})
+
+test('a home gets the mark of its format with the first directory, and is then used by every version with that format', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const env = { STINT_HOME: home }
+  expect(stintHome(env)).toBe(home)
+  ensureHome(home)
+  expect(readdirSync(home)).toEqual(['format-1'])
+  expect(lstatSync(join(home, 'format-1')).mode & 0o777).toBe(0o600)
+  mkdirSync(join(home, 'locks'))
+  expect(stintHome(env)).toBe(home)
+  ensureHome(home)
+})
+
+test.each([['locks'], ['sessions'], ['format-7'], ['format-7', 'sessions']])(
+  'a home with %j and without the mark of the present format is refused, and nothing is changed',
+  async (...names) => {
+    await using world = new World()
+    const home = join(world.tmp, 'home')
+    for (const name of names) mkdirSync(join(home, name), { recursive: true, mode: 0o700 })
+    const refused = expect.objectContaining({
+      code: 'HOME_FORMAT',
+      hint: `Move it away when nothing uses it any more: mv ${home} ${home}-old`,
+    })
+    expect(() => stintHome({ STINT_HOME: home })).toThrow(refused)
+    expect(() => ensureHome(home)).toThrow(refused)
+    expect(readdirSync(home).sort()).toEqual([...names].sort())
+  },
+)
+
+test('a directory of the user with other files, and an empty one, can become a home', async () => {
+  await using world = new World()
+  writeFileSync(join(world.tmp, 'notes.txt'), '')
+  ensureHome(world.tmp)
+  expect(readdirSync(world.tmp).sort()).toEqual(['format-1', 'notes.txt'])
+})
+
+test('a home that is removed while a process uses it gets its mark again', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  ensureHome(home)
+  expect(stintHome({ STINT_HOME: home })).toBe(home)
+  rmSync(home, { recursive: true })
+  ensureHome(home)
+  expect(readdirSync(home)).toEqual(['format-1'])
 })

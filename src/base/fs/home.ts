@@ -1,18 +1,36 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { explained, ifPossible } from '../errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 import { shellWord } from '../text/escape.ts'
+import { listIfReadable } from './exists.ts'
 import { ensureChosenDirectory, ownDirectoryProblem } from './own-directory.ts'
 import { isWithin, lastVisibleOn, nonDirectoryOn } from './paths.ts'
+import { appendPrivateFile } from './private-file.ts'
 
 /** A path has at most 4,096 bytes, and the paths of files inside the home must fit, too. */
 const maxHomeBytes = 3800
 
-/** The directory for everything that outlives a run: `$STINT_HOME`, or `~/.stint`. */
+/**
+ * An empty file in the home. Every change of what is kept in the home takes the next number. The number is in
+ * the name, because a file appears in one step and its text in another.
+ */
+const formatMark = 'format-1'
+
+/**
+ * The directory for everything that outlives a run: `$STINT_HOME`, or `~/.stint`. Throws `HOME_FORMAT` if it
+ * was made by a version with another format.
+ */
 export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
+  const home = homePath(env)
+  assertHomeFormat(home)
+  return home
+}
+
+/** The path of the home, whatever its format is. */
+export function homePath(env: NodeJS.ProcessEnv = process.env): string {
   const home = env.STINT_HOME || join(userHome(), '.stint')
   if (!isAbsolute(home))
     throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`, {
@@ -40,7 +58,35 @@ function userHome(): string {
   })
 }
 
-/** Creates the home or a directory in it; checks an existing one before it is trusted. */
+/** The home whose format was checked last: commands ask for the path of the home again and again. */
+let checkedHome = ''
+
+/** Throws `HOME_FORMAT` if a home was made by a version with another format. */
+export function assertHomeFormat(home: string): void {
+  if (home !== checkedHome && hasFormat(home)) checkedHome = home
+}
+
+/** False for a home that is still to be made, or has nothing in it that depends on the format. */
+function hasFormat(home: string): boolean {
+  if (existsSync(join(home, formatMark))) return true
+  const other = listIfReadable(home).find((name) => /^(?:format-\d+|locks|sessions)$/.test(name))
+  if (other === undefined) return false
+  // Another process may have made the home since the first look. It made the mark before anything else.
+  if (existsSync(join(home, formatMark))) return true
+  throw new StintError('HOME_FORMAT', `${home} was made by another version of stint`, {
+    detail: `path=${home} found=${other} missing=${formatMark}`,
+    hint: `Move it away when nothing uses it any more: mv ${shellWord(home)} ${shellWord(`${home}-old`)}`,
+  })
+}
+
+/** Creates the home, with the mark of its format, or checks an existing one before it is trusted. */
+export function ensureHome(home: string): void {
+  ensureHomeDirectory(home)
+  if (hasFormat(home)) return
+  withHomeErrors(home, `write to ${home}`, () => appendPrivateFile(join(home, formatMark), ''))
+}
+
+/** Creates a directory in the home; checks an existing one before it is trusted. */
 export function ensureHomeDirectory(path: string): void {
   const problem = explained(
     (error) => cannotMake(error, path),

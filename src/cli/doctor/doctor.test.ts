@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
@@ -160,6 +161,7 @@ test('orphans, stale claims, unreadable records and files from the future are fo
 test('a damaged session fails, and the fix is the command that repairs it', async () => {
   await using world = new NewUser()
   const broken = join(world.home, 'sessions/broken')
+  ensureHome(world.home)
   mkdirSync(broken, { recursive: true, mode: 0o700 })
   writeFileSync(join(broken, 'manifest.json'), '{"schema":1', { mode: 0o600 })
   const { of, code } = await diagnose(world)

@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { buildNoLinks } from '../../../test/support/build-c.ts'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
@@ -68,6 +69,7 @@ test.each(['', 'locks', 'locks/KEY'])(
   async (name) => {
     await using world = new LockWorld()
     const path = join(world.home, name.replace('KEY', world.key))
+    if (name !== '') ensureHome(world.home)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(path, 'mine')
     const result = await world.lock(['acquire', '--session', 'a'])

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import {
@@ -128,6 +129,7 @@ test('each problem is named with its fix, and gone when the fix is done', async 
   plant(world, { ...ownIdentity(), pid: deadPid })
   mkdirSync(join(world.user, '.claude'))
   const broken = join(world.home, 'sessions/broken')
+  ensureHome(world.home)
   mkdirSync(broken, { recursive: true, mode: 0o700 })
   writeFileSync(join(broken, 'manifest.json'), '{"schema":1', { mode: 0o600 })
   const before = await world.data()

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { treeHash } from '../../../test/support/tree-hash.ts'
@@ -32,6 +33,7 @@ class FullWorld extends World {
   constructor() {
     super()
     this.env.STINT_HOME = this.home
+    ensureHome(this.home)
     this.entries = {
       scratch: plant(this, dead()),
       outputs: this.place(join(this.root, 'out'), `${newRequestId()}-1`),

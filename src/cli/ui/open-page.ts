@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { ensureHomeDirectory } from '../../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { createPrivateFile } from '../../base/fs/private-file.ts'
 import { ulid } from '../../base/text/id.ts'
@@ -41,7 +41,8 @@ export function removeOpeners(home: string, token = ''): void {
  */
 export async function openPage(home: string, address: string, opener: readonly string[]): Promise<boolean> {
   const [program = '', ...args] = opener
-  for (const directory of [home, uiDirectory(home)]) ensureHomeDirectory(directory)
+  ensureHome(home)
+  ensureHomeDirectory(uiDirectory(home))
   const file = join(uiDirectory(home), `open-${ulid(Date.now())}.html`)
   createPrivateFile(
     file,

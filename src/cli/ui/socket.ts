@@ -12,7 +12,7 @@ import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
-import { ensureHomeDirectory, homeUnsafe } from '../../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory, homeUnsafe } from '../../base/fs/home.ts'
 import { geteuid } from '../../base/process/platform.ts'
 import { isString, parseObject } from '../../base/text/fields.ts'
 
@@ -115,7 +115,8 @@ export async function publishSocket(
   listenAt: (path: string) => Promise<void>,
 ): Promise<PublishedSocket | undefined> {
   const path = uiSocket(home)
-  for (const directory of [home, uiDirectory(home)]) ensureHomeDirectory(directory)
+  ensureHome(home)
+  ensureHomeDirectory(uiDirectory(home))
   chmodSync(uiDirectory(home), 0o700)
   const own = `${path}.${process.pid}`
   ifPossible(() => unlinkSync(own))

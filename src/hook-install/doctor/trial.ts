@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { explained } from '../../base/errors/if-possible.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import type { ProgramExit } from '../../base/process/run-program.ts'
-import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
+import { acquireLeaseSync, findWorkspace, homeRegister } from '../../lease/index.ts'
 import { isHostVariable } from '../agents.ts'
 import { describeLoginShell } from '../git/shim.ts'
 import { type Installation, isShim, type Problem } from '../inspect.ts'
@@ -33,15 +33,14 @@ function groundIn(directory: string): TrialGround {
     free: join(directory, 'free'),
     held: join(directory, 'held'),
   }
-  for (const path of [ground.home, join(ground.home, 'locks'), ground.free, ground.held])
-    mkdirSync(path, { mode: 0o700 })
+  for (const path of [ground.free, ground.held]) mkdirSync(path, { mode: 0o700 })
   // The holder has no process: this one is an ancestor of the hook, which would take it for its own session.
   acquireLeaseSync({
     workspace: findWorkspace(ground.held),
     sessionId: holder,
     pid: null,
     purpose: 'the trial of stint doctor',
-    register: fileRegister(join(ground.home, 'locks')),
+    register: homeRegister({ STINT_HOME: ground.home }),
   })
   return ground
 }

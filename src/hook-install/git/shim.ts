@@ -2,7 +2,7 @@ import { rmdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { runProgram } from '../../base/process/run-program.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
@@ -146,7 +146,10 @@ export function installShim(
   { agent, place, path }: ShimTarget,
   { program, dryRun, choices }: HookWriting,
 ): Promise<Change> {
-  if (!dryRun) for (const each of [stintHome(), dirname(path)]) ensureHomeDirectory(each)
+  if (!dryRun) {
+    ensureHome(stintHome())
+    ensureHomeDirectory(dirname(path))
+  }
   const part = (): SettingsPart => wholeFile(path, head, () => shimText(program, choices()), 0o700)
   return installPart({ agent, place, path }, { part, dryRun })
 }

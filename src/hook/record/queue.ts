@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
-import { ensureHomeDirectory } from '../../base/fs/home.ts'
+import { ensureHome, ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ulidAfter } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
@@ -24,7 +24,8 @@ const queueOf = (home: string): string => join(home, 'hook-queue')
 /** Adds a call to the queue; with `durable`, it is on disk before the tool runs. */
 export function enqueue(home: string, call: QueuedCall, durable: boolean): void {
   const queue = queueOf(home)
-  for (const directory of [home, queue]) ensureHomeDirectory(directory)
+  ensureHome(home)
+  ensureHomeDirectory(queue)
   // After all that wait: the intent of an outcome may be among them, from before the clock was set back.
   const name = `${ulidAfter(queuedFiles(home).at(-1))}.json`
   const staged = join(queue, `.${name}`)

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { commandHosts, hookBin, hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
 import { ulid } from '../../base/text/id.ts'
@@ -277,7 +278,8 @@ test('many recorders at once write each record once, in order, however long it h
 
 test('the records of an unwritable session stay queued in order, and do not delay other sessions', async () => {
   await using world = new HookWorld()
-  mkdirSync(join(world.home, 'sessions'), { recursive: true, mode: 0o700 })
+  ensureHome(world.home)
+  mkdirSync(join(world.home, 'sessions'), { mode: 0o700 })
   writeFileSync(join(world.home, 'sessions', 'broken'), '')
   callsOf(world, 'broken', 2)
   callsOf(world, 'first', 1)

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ensureHome } from '../../base/fs/home.ts'
 import { World } from '../../../test/support/world.ts'
 import { filesystemStore } from './driver.ts'
 
@@ -23,6 +24,7 @@ async function journal(world: World): Promise<{ id: string; path: string; bytes:
   const bytes = Buffer.from(`${readFileSync(path, 'utf8').trimEnd()}\n`)
   // The files as they are when the process dies.
   const torn = join(world.tmp, 'torn/sessions', session.id)
+  ensureHome(join(world.tmp, 'torn'))
   cpSync(dirname(path), torn, { recursive: true, verbatimSymlinks: true })
   rmSync(join(torn, 'lock'), { recursive: true })
   await session.close()

@@ -6,7 +6,7 @@ import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { DiskQueue } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
-import { ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { assertHomeFormat, ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
@@ -79,6 +79,7 @@ export class FilesystemDriver implements StoreDriver {
     disk?: Disk,
     offLoopAt?: OffLoopAt,
   ) {
+    assertHomeFormat(home)
     this.#home = new SessionsHome(home, disk, recordClock(clock), offLoopAt)
   }
 

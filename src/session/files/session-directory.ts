@@ -5,7 +5,12 @@ import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
 import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
-import { assertOwnHomeDirectory, ensureHomeDirectory, withHomeErrors } from '../../base/fs/home.ts'
+import {
+  assertOwnHomeDirectory,
+  ensureHome,
+  ensureHomeDirectory,
+  withHomeErrors,
+} from '../../base/fs/home.ts'
 import { threadPoolAt } from '../../base/fs/thread-pool.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
@@ -140,7 +145,8 @@ export class SessionsHome {
 
   /** Makes the directory of all sessions, or checks the one that exists. */
   ensure(): void {
-    for (const path of [this.path, this.sessions]) ensureHomeDirectory(path)
+    ensureHome(this.path)
+    ensureHomeDirectory(this.sessions)
   }
 
   /** Makes the name of the directory of all sessions durable. */

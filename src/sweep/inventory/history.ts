@@ -1,6 +1,12 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { assertOwnHomeDirectory, ensureHomeDirectory, homeError, stintHome } from '../../base/fs/home.ts'
+import {
+  assertOwnHomeDirectory,
+  ensureHome,
+  ensureHomeDirectory,
+  homeError,
+  stintHome,
+} from '../../base/fs/home.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { takeTurnIfDue } from '../../base/fs/at-most-every.ts'
 import { readLastLines } from '../../base/fs/regular-file.ts'
@@ -32,7 +38,7 @@ const monthFile = (at: number): string => `${new Date(at).toISOString().slice(0,
 /** Appends a sample with one write, so that concurrent writers cannot tear each other's lines. */
 export function appendSample(home: string, sample: Sample): void {
   const directory = statsDirectory(home)
-  ensureHomeDirectory(home)
+  ensureHome(home)
   ensureHomeDirectory(directory)
   appendPrivateFile(join(directory, monthFile(sample.at)), `${JSON.stringify(sample)}\n`)
   for (const name of listMonths(directory).slice(0, -keptMonths))
@@ -117,7 +123,8 @@ export async function recordSample(
   try {
     const home = stintHome()
     const at = Date.now()
-    for (const directory of [home, statsDirectory(home)]) ensureHomeDirectory(directory)
+    ensureHome(home)
+    ensureHomeDirectory(statsDirectory(home))
     const isDue = takeTurnIfDue(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
     if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
