@@ -1,4 +1,34 @@
-import type { CommandGroup } from '../../command/define-command.ts'
+import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { wrapLines } from '../../base/text/wrap.ts'
+import { auditDamage } from '../../session/index.ts'
+import { plural } from '../text/format.ts'
+import { openProgressBar } from '../terminal/progress.ts'
+import { openNamed } from '../sessions/which-session.ts'
+import { storeOption } from '../store.ts'
+
+const verifyCommand = defineBareCommand({
+  name: 'verify',
+  summary:
+    'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
+  options: storeOption,
+  positionals: 'ID',
+  examples: [['stint audit verify mine', 'prints the head of the chain: keep it somewhere else']],
+  async run({ signal, quiet, warn }, { options, positionals }) {
+    const { id, store } = await openNamed(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
+    const bar = await openProgressBar('verifying', { signal, quiet })
+    const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
+    const { records, head, findings, state } = health.audit
+    const data = { session_id: id, lines: records, head, state, findings }
+    const damage = auditDamage(id, health.audit, store.driver.damageHint)
+    if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
+    for (const finding of findings) warn(finding)
+    return data
+  },
+  render: ({ lines, head }, { columns }) =>
+    wrapLines(`${plural(lines, 'line')} in an unbroken chain; its head is ${head}`, columns),
+})
 
 export const audit: CommandGroup = {
   name: 'audit',
@@ -14,7 +44,7 @@ export const audit: CommandGroup = {
     },
     verify: {
       summary: 'check that the chain is intact',
-      load: async () => (await import('./verify.ts')).auditVerifyCommand,
+      load: async () => verifyCommand,
     },
   },
   examples: [

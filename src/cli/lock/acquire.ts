@@ -9,7 +9,7 @@ import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { formatTime, shortPath, utcOption } from '../text/format.ts'
-import { announceWait } from './announce-wait.ts'
+import { announceWait } from './wait.ts'
 import {
   acquireCommand,
   assertTtl,

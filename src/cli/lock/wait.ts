@@ -1,13 +1,13 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
-import { defaultTtlMs, readDescent } from '../../lease/index.ts'
+import { ageOf, type Blocker, defaultTtlMs, originText, readDescent } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { announceWait } from './announce-wait.ts'
+import { formatAge } from '../text/format.ts'
 import {
   describeTarget,
   openClaims,
@@ -58,4 +58,41 @@ function rethrowHeld(error: unknown): never {
   if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
   const hint = error.hint.replace('(--wait)', 'longer (--timeout)')
   throw new StintError(error.code, error.message, { ...error.options, cause: error, hint })
+}
+
+/** A shorter wait is not announced. */
+const announceAfterMs = 1000
+
+type FindBlocker = () => Promise<Blocker | undefined>
+
+/** Names the session that a command waits for on a terminal, if it still waits after a second. */
+export async function announceWait<Result>(
+  waiting: Promise<Result>,
+  quiet: boolean,
+  findBlocker: FindBlocker,
+): Promise<Result> {
+  if (quiet) return await waiting
+  const timer = setTimeout(() => void announce(findBlocker), announceAfterMs)
+  try {
+    return await waiting
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function announce(findBlocker: FindBlocker): Promise<void> {
+  try {
+    if (!(await isTerminal(2))) return
+    const blocker = await findBlocker()
+    if (blocker === undefined) return
+    const { by } = blocker.refused
+    const { session_id, purpose, origin } = by
+    const who = originText(origin)
+    const age = formatAge(ageOf(by, blocker.observation.now))
+    const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
+    const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago${who && ` (${who})`}`
+    writeOut(2, `${visibleText(line, 500)}\n`)
+  } catch {
+    // The wait itself reports a failure of the register.
+  }
 }

@@ -3,7 +3,7 @@ import { acquireLease, type AcquireRequest, defaultTtlMs, readDescent } from '..
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { announceWait } from '../lock/announce-wait.ts'
+import { announceWait } from '../lock/wait.ts'
 import { openClaims } from '../lock/lock-options.ts'
 
 export interface HoldLeaseOptions {
