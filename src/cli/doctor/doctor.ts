@@ -13,7 +13,7 @@ import { createScratch, rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
 import { type Check, countLevels, Examination, fail, type Level, ok, renderCheck } from '../health/check.ts'
-import { judgeClock, newestIn, setBackSince } from '../health/clock.ts'
+import { judgeClock, setBackSince } from '../health/clock.ts'
 import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
 import { checkMount, judgeSpace, readSpace } from '../health/file-system.ts'
 import { tryHome, tryTemp } from '../health/file-trial.ts'
@@ -75,16 +75,12 @@ async function examineHome(examination: Examination, home: string): Promise<void
   const isUsable = await examineDirectory(examination, 'home', home)
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
   if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
-  const trial = await examination.look('home files', () => tryHome(home), isUsable)
-  if (trial !== undefined) examination.add(trial.files)
-  const readClock = (): Check =>
-    judgeClock({
-      now: Date.now(),
-      fileTime: trial?.fileTime,
-      newest: newestIn(home, ['locks', 'sessions', 'stats']),
-      setBackMs: setBackSince(claims?.targets ?? []),
-    })
-  await examination.check('clock', readClock, isUsable)
+  await examination.check('home files', () => tryHome(home), isUsable)
+  await examination.check(
+    'clock',
+    () => judgeClock(Date.now(), setBackSince(claims?.targets ?? [])),
+    isUsable,
+  )
   await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
 }
 

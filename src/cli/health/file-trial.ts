@@ -27,14 +27,17 @@ type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
 /** The problem with each ability; those that work are missing. */
 type FileTrial = Partial<Record<Ability, string>>
 
-/** Tries what the home needs, there or where it would be made. `fileTime` is the file system's clock. */
-export function tryHome(home: string): { files: Check; fileTime: number } {
-  return inTrialDirectory(nearestDirectory(home), (directory) => {
-    const files = judgeFiles('home', tryFiles(directory))
-    mkdirSync(join(directory, 'now'))
-    const fileTime = lstatSync(join(directory, 'now')).mtimeMs
-    return { files, fileTime }
-  })
+/** Tries what the home needs, there or where it would be made. */
+export function tryHome(home: string): Check {
+  const parent = nearestDirectory(home)
+  removeAbandonedTrials(parent)
+  const directory = join(parent, `${trialPrefix}${ulid()}`)
+  makePrivateDirectory(directory)
+  try {
+    return judgeFiles('home', tryFiles(directory))
+  } finally {
+    removeTree(directory)
+  }
 }
 
 /** Tries what the temp directory must be able to do, in a scratch like that of any run. */
@@ -50,18 +53,6 @@ export function tryTemp(): Check {
 const trialPrefix = '.stint-doctor-'
 /** No trial takes this long: an older directory was left by a doctor that was killed. */
 const abandonedMs = 60_000
-
-/** Calls `act` with an empty directory, and removes the directory however that ends. */
-function inTrialDirectory<Result>(parent: string, act: (directory: string) => Result): Result {
-  removeAbandonedTrials(parent)
-  const directory = join(parent, `${trialPrefix}${ulid()}`)
-  makePrivateDirectory(directory)
-  try {
-    return act(directory)
-  } finally {
-    removeTree(directory)
-  }
-}
 
 function removeAbandonedTrials(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(trialPrefix))) {

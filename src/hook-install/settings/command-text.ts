@@ -1,9 +1,9 @@
 import { basename, isAbsolute } from 'node:path'
-import { formatDuration, parseDuration } from '../../base/text/duration.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { Host, HostEvent, HostName } from '../../hook/host.ts'
 import { isHostName } from '../../hook/hosts.ts'
-import type { HookChoices } from '../../hook/options.ts'
+import { defaultChoices, type HookChoices, parseOptions } from '../../hook/options.ts'
 import type { InstallPlace } from '../agents.ts'
 
 /** A command of a settings file, parsed. */
@@ -90,8 +90,7 @@ const isScript = (word = ''): boolean => isAbsolute(word) && basename(word) === 
 const orRefuse =
   " || { [ $? -eq 2 ] || echo 'stint-hook failed, and --fail-closed refuses the call' >&2; exit 2; }"
 
-/** The last one is of earlier versions. */
-const tails = [onlyRefusals, orRefuse, ' || exit 2']
+const tails = [onlyRefusals, orRefuse]
 
 /** Parses a command; undefined if stint did not write it, or a user edited it. */
 export function readCommand(text: string): HookCommand | undefined {
@@ -107,27 +106,13 @@ export function readCommand(text: string): HookCommand | undefined {
   return { program: words.slice(0, at + 1), agent, flags: words.slice(at + 2) }
 }
 
-/** The choices that a command was installed with. */
-export function choicesOf({ flags }: Pick<HookCommand, 'flags'>): HookChoices {
-  const after = (name: string): string | undefined => flags[flags.indexOf(name) + 1 || flags.length]
-  const scope = after('--scope')
-  const hold = after('--hold')
-  const subagents = after('--subagents')
-  const waitMs = parseDuration(after('--wait') ?? '')
-  const backgroundMs = parseDuration(after('--background') ?? '')
-  const promptHoldMs = parseDuration(after('--prompt-hold') ?? '')
-  return {
-    ...(scope === 'workspace' || scope === 'paths' ? { scope } : {}),
-    ...(hold === 'turn' || hold === 'session' ? { hold } : {}),
-    ...(subagents === 'together' || subagents === 'apart' ? { subagents } : {}),
-    ...(waitMs !== undefined && { waitMs }),
-    ...(backgroundMs !== undefined && { backgroundMs }),
-    ...(promptHoldMs !== undefined && { promptHoldMs }),
-    ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),
-    ...(flags.includes('--record') ? { record: true } : {}),
-    ...(flags.includes('--no-handover') ? { handover: false } : {}),
-    ...(flags.includes('--no-prompts') ? { prompts: false } : {}),
-  }
+/** The choices that a command was installed with; those at their default are left out. */
+export function choicesOf({ agent, flags }: Pick<HookCommand, 'agent' | 'flags'>): HookChoices {
+  const options = parseOptions([agent, ...flags])
+  const isChosen = (name: keyof HookChoices): boolean =>
+    options !== undefined && options[name] !== defaultChoices[name]
+  const names = (Object.keys(defaultChoices) as (keyof HookChoices)[]).filter(isChosen)
+  return Object.fromEntries(names.map((name) => [name, options?.[name]]))
 }
 
 /** A command without its wait, for a trial. */
