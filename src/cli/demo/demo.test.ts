@@ -15,40 +15,20 @@ test(
   'the demo shows what it claims with real processes, within a minute, and leaves nothing behind',
   { timeout: promisedMs },
   async () => {
-    const { code, envelope } = await world.stint(['demo', '--json'])
-    expect(envelope()).toMatchObject({
-      ok: true,
-      data: {
-        scenes: {
-          collide: { edits: 2, kept: 1 },
-          'take-turns': { edits: 2, kept: 2, refused_exit: 4 },
-          'killed-run': { files: 200, left: 0 },
-          'killed-session': { acknowledged: expect.any(Number) },
-        },
-      },
-    })
-    const { acknowledged, recovered } = (
-      envelope().data as { scenes: Record<string, Record<string, number>> }
-    ).scenes['killed-session'] as { acknowledged: number; recovered: number }
-    expect(acknowledged).toBeGreaterThanOrEqual(25)
-    expect(recovered).toBeGreaterThanOrEqual(acknowledged)
+    // The suite itself may be run by npx.
+    const { code, stdout } = await world.stint(['demo'], { env: { npm_command: '' } })
     expect(code).toBe(0)
+    expect(stdout).toContain('ada’s edit is lost')
+    expect(stdout).toContain('both edits are there')
+    expect(stdout).toContain('contains 200 files')
+    expect(stdout).toContain('nothing is left')
+    expect(Number(/all (\d+) are there/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(25)
+    expect(stdout).toMatch(/tail \S+ -n 1\n.*and after the kill.*\n.*the session goes on/)
+    expect(stdout).not.toContain('\x1b')
+    expect(stdout).toContain('Next: `stint hook install` protects')
     expect(world.leftovers()).toEqual([])
   },
 )
-
-test('the demo prints plain lines where there is no terminal', async () => {
-  // The suite itself may be run by npx.
-  const { code, stdout } = await world.stint(['demo'], { env: { npm_command: '' } })
-  expect(code).toBe(0)
-  expect(stdout).toContain('ada’s edit is lost')
-  expect(stdout).toContain('both edits are there')
-  expect(stdout).toContain('nothing is left')
-  expect(stdout).toMatch(/all \d+ are there/)
-  expect(stdout).toMatch(/tail \S+ -n 1\n.*and after the kill.*\n.*the session goes on/)
-  expect(stdout).not.toContain('\x1b')
-  expect(stdout).toContain('Next: `stint hook install` protects')
-})
 
 test('under npx, the demo ends with a command that the shell finds', async () => {
   const { stdout } = await world.stint(['demo'], { env: { npm_command: 'exec' } })

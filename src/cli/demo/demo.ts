@@ -6,7 +6,7 @@ import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { screenOf } from '../../command/stdio.ts'
 import { filesystemStore } from '../../session/index.ts'
-import { type SceneResult, scenes } from './scenes.ts'
+import { scenes } from './scenes.ts'
 import { Stage } from './stage.ts'
 
 export const demoCommand = defineCommand({
@@ -14,29 +14,24 @@ export const demoCommand = defineCommand({
   summary:
     'Shows stint at work, in a minute: real processes, in a temporary home that is removed afterwards.',
   envelope: 'on-request',
-  examples: [
-    ['stint demo', 'two agents collide, a run is killed, a session is resumed'],
-    ['stint demo --json', 'what it has shown, in figures'],
-  ],
+  examples: [['stint demo', 'two agents collide, a run is killed, a session is resumed']],
   // The demo's scratch is guarded from the start; a simulated agent ends with the demo.
   settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined ? 'eager' : 'off' }),
   async run(context) {
     try {
       const part = process.env.STINT_DEMO_PART
-      return part === undefined ? await playScenes(context) : await playPart(part)
+      await (part === undefined ? playScenes(context) : playPart(part))
     } catch (error) {
       throw codedError(error, 'play the demo')
     }
   },
-  render: () => '',
 })
 
-async function playScenes(context: CommandContext): Promise<{ scenes: Record<string, SceneResult> }> {
+async function playScenes(context: CommandContext): Promise<void> {
   const stage = new Stage(context, screenOf(1).paint)
-  const results: Record<string, SceneResult> = {}
-  for (const { name, title, play } of scenes) {
+  for (const { title, play } of scenes) {
     stage.title(title)
-    results[name] = await play(stage)
+    await play(stage)
   }
   stage.title('That is all: nothing was installed, and nothing is left.')
   // npx runs a program that the shell does not find.
@@ -44,11 +39,10 @@ async function playScenes(context: CommandContext): Promise<{ scenes: Record<str
   stage.say(
     `Next: \`${stint} hook install\` protects the agents you run; \`${stint} status\` shows what they do.`,
   )
-  return { scenes: results }
 }
 
 /** Acts as a simulated agent, in a process of its own, so that it can be killed. */
-async function playPart(part: string): Promise<undefined> {
+async function playPart(part: string): Promise<void> {
   const [name, ...args] = part.split(' ')
   if (name === 'edit') await editNotes(args[0] ?? 'an agent')
   if (name === 'record') await recordMessages()

@@ -8,20 +8,16 @@ import { plural } from '../text/format.ts'
 import { assertShown } from './demo-process.ts'
 import type { Stage } from './stage.ts'
 
-/** The figures of a scene. */
-export type SceneResult = Record<string, number | string | boolean>
-
 interface Scene {
-  name: string
   title: string
-  play: (stage: Stage) => Promise<SceneResult>
+  play: (stage: Stage) => Promise<void>
 }
 
 export const scenes: readonly Scene[] = [
-  { name: 'collide', title: '1. Two agents edit one workspace, without stint', play: collide },
-  { name: 'take-turns', title: '2. The same two, with stint', play: takeTurns },
-  { name: 'killed-run', title: '3. A run is killed with kill -9', play: killedRun },
-  { name: 'killed-session', title: '4. A session is killed in the middle of a turn', play: killedSession },
+  { title: '1. Two agents edit one workspace, without stint', play: collide },
+  { title: '2. The same two, with stint', play: takeTurns },
+  { title: '3. A run is killed with kill -9', play: killedRun },
+  { title: '4. A session is killed in the middle of a turn', play: killedSession },
 ]
 
 const notesOf = (stage: Stage): string[] =>
@@ -31,7 +27,7 @@ const notesOf = (stage: Stage): string[] =>
 
 const startNotes = (stage: Stage): void => stage.write('notes.md', '# Notes\n')
 
-async function collide(stage: Stage): Promise<SceneResult> {
+async function collide(stage: Stage): Promise<void> {
   startNotes(stage)
   const [ada, bob] = [await stage.agent('edit ada'), await stage.agent('edit bob')]
   await Promise.all([ada.waitForLine('read'), bob.waitForLine('read')])
@@ -44,10 +40,9 @@ async function collide(stage: Stage): Promise<SceneResult> {
   for (const line of lines) stage.say(`notes.md: ${line}`)
   assertShown(lines.length === 1 && lines[0] === '- bob was here', 'an edit is lost without stint')
   stage.bad('ada’s edit is lost, and neither of them knows.')
-  return { edits: 2, kept: lines.length }
 }
 
-async function takeTurns(stage: Stage): Promise<SceneResult> {
+async function takeTurns(stage: Stage): Promise<void> {
   startNotes(stage)
   for (const who of ['ada', 'bob']) stage.write(`${who}.sh`, stage.agentScript(`edit ${who}`))
   const run = async (who: string, ...more: string[]) => {
@@ -73,7 +68,6 @@ async function takeTurns(stage: Stage): Promise<SceneResult> {
   for (const line of lines) stage.say(`notes.md: ${line}`)
   assertShown(lines.join() === '- ada was here,- bob was here', 'both edits are kept with stint')
   stage.good('both edits are there.')
-  return { edits: 2, kept: lines.length, refused_exit: code }
 }
 
 /** Makes one file for each line of lines.txt. */
@@ -83,7 +77,7 @@ echo "full $TMPDIR"
 sleep 600
 `
 
-async function killedRun(stage: Stage): Promise<SceneResult> {
+async function killedRun(stage: Stage): Promise<void> {
   const files = 200
   stage.write('lines.txt', 'data\n'.repeat(files))
   stage.write('fill.sh', fill)
@@ -100,7 +94,6 @@ async function killedRun(stage: Stage): Promise<SceneResult> {
   assertShown(await soon(hasEnded), 'the program of a killed run ends')
   assertShown(await soon(() => !existsSync(scratch)), 'the scratch of a killed run is removed')
   stage.good('nothing is left: the program it ran was ended, and its files are gone.')
-  return { files: before, left: 0 }
 }
 
 const patienceMs = 20_000
@@ -112,7 +105,7 @@ async function soon(isTrue: () => boolean): Promise<boolean> {
   return isTrue()
 }
 
-async function killedSession(stage: Stage): Promise<SceneResult> {
+async function killedSession(stage: Stage): Promise<void> {
   stage.say('an agent records each message, and waits until it is on disk.')
   const agent = await stage.agent('record')
   const id = await agent.waitForLine('session ')
@@ -123,16 +116,15 @@ async function killedSession(stage: Stage): Promise<SceneResult> {
   const acknowledged = agent.lines.filter((line) => line.startsWith('acknowledged ')).length
   stage.say(`${plural(acknowledged, 'message')} had been confirmed as on disk.`)
   await showLast(stage, id, 'step ')
-  const recovered = await resume(stage, id, acknowledged)
+  await resume(stage, id, acknowledged)
   await showLast(stage, id, lastMessage)
   stage.good('the session goes on.')
-  return { acknowledged, recovered }
 }
 
 const lastMessage = 'and after the kill'
 
-/** Resumes a session, checks that no message is missing, and appends one. Returns how many there were. */
-async function resume(stage: Stage, id: string, acknowledged: number): Promise<number> {
+/** Resumes a session, checks that no message is missing, and appends one. */
+async function resume(stage: Stage, id: string, acknowledged: number): Promise<void> {
   await using session = await filesystemStore({ home: stage.home }).resume(id)
   const texts = await textsOf(session)
   const steps = Array.from({ length: acknowledged }, (_, index) => `step ${index + 1}`)
@@ -143,7 +135,6 @@ async function resume(stage: Stage, id: string, acknowledged: number): Promise<n
   stage.good(`the session is resumed and read from the start: all ${acknowledged} are there.`)
   await session.append({ type: 'message', data: { text: lastMessage } })
   stage.say('one more message is appended.')
-  return texts.length
 }
 
 /** Shows the last message of a session, which must contain `text`. */
