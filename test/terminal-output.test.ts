@@ -98,7 +98,6 @@ const commands: string[][] = [
   ['temp', 'stats'],
   ['temp', 'why', join(scratch, hostile)],
   ['temp', 'why', `/${hostile}`],
-  ['temp', 'watch', '--max-runtime', '1ms', '--csv', join(world.tmp, hostile, hostile, 'x.csv')],
   ['temp', 'check', '--wait', '0s'],
   ['sweep', '--dry-run'],
   ['hook', 'status'],

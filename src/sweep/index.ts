@@ -11,9 +11,7 @@ export {
   sumEntries,
   type TempEntry,
 } from './inventory/entry.ts'
-export type { Activity } from './inventory/activity.ts'
-export type { History, SampleSources } from './inventory/history.ts'
-export type { Sample, SessionSpace } from './inventory/sample.ts'
+export type { HistorySummary } from './inventory/history.ts'
 export type { TracedPath } from './inventory/trace-path.ts'
 export { addToReport, type SweepReport, type SweepScope, sweepScopes } from './report.ts'
 export { sweepAtStart } from './sweep-at-start.ts'
@@ -39,14 +37,8 @@ export const listRuns = lazily(async () => (await import('./inventory/index.ts')
 /** Finds out which run made a path. */
 export const tracePath = lazily(async () => (await import('./inventory/index.ts')).tracePath)
 
-/** Reads the history of samples. */
-export const readHistory = lazily(async () => (await import('./inventory/index.ts')).readHistory)
+/** Sums up what sweeps have found and removed. */
+export const summarizeHistory = lazily(async () => (await import('./inventory/index.ts')).summarizeHistory)
 
-/** Reads the samples between two times, in order. */
-export const readSamples = lazily(async () => (await import('./inventory/index.ts')).readSamples)
-
-/** Adds the sample of a watcher to the history. */
-export const recordSample = lazily(async () => (await import('./inventory/index.ts')).recordSample)
-
-/** Adds the sample of a sweep to the history. */
+/** Adds a sweep to the history. */
 export const recordSweep = lazily(async () => (await import('./inventory/index.ts')).recordSweep)

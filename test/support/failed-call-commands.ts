@@ -432,7 +432,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['temp', 'why', `PLACE/${scratchRoot}/run/${deadRun}/work`, '--json'],
     faults: reading(({ request_id }) => request_id as unknown),
   },
-  { title: 'temp watch', args: ['temp', 'watch', '--max-runtime', '1ms'], faults: reading(() => undefined) },
   {
     title: 'lock status --watch',
     program: stintOnce,

@@ -15,7 +15,6 @@ import {
   type SweepScope,
   sweepScopes,
 } from '../../sweep/index.ts'
-import { measureSessionSpace } from '../sessions/measure-sessions.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
@@ -71,6 +70,8 @@ export async function sweepScope(
 ): Promise<SweepData> {
   const { dryRun, scope, olderThanMs } = options
   const report = await sweep(options).finally(onSwept)
+  // The history is about the temp directory, so it gets the report before that of the home is added.
+  if (!dryRun && scope !== 'sessions' && scope !== 'locks') await recordSweep(report)
   const inHome = { dryRun, olderThanMs }
   // Not retryable, because the trash is emptied already.
   const unfinished = scope === 'sessions' ? explained(notRetryable, () => sweepStagedSessions(inHome)) : []
@@ -78,8 +79,6 @@ export async function sweepScope(
   const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
   addDirectories(report, 'unfinished-session', unfinished)
   addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
-  // The sweep has happened, even if its sample cannot be recorded.
-  if (!dryRun) await recordSweep(report, measureSessionSpace).catch(() => {})
   const data = sweepData(report, dryRun)
   if (data.failures.length > 0) throw sweepFailure(data)
   return data

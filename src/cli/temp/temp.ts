@@ -9,11 +9,11 @@ export const temp: CommandGroup = {
       load: async () => (await import('./list.ts')).tempListCommand,
     },
     stats: {
-      summary: 'figures, now and over time',
+      summary: 'figures, now and since the first sweep',
       load: async () => (await import('./stats.ts')).tempStatsCommand,
     },
     watch: {
-      summary: 'print one line per sample',
+      summary: 'the figures, kept up to date',
       load: async () => (await import('./watch.ts')).tempWatchCommand,
     },
     why: {

@@ -1,5 +1,5 @@
 import {
-  chmodSync,
+  appendFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,116 +9,94 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sample } from '../../../test/support/sample.ts'
+import { deadPid, plant } from '../../../test/support/plant.ts'
+import { dataOf, temp } from '../../../test/support/temp-commands.ts'
 import { projectRoot, stintBin, until, World } from '../../../test/support/world.ts'
-import { plant } from '../../../test/support/plant.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { appendSample, lastSample, readSamples } from './history.ts'
-import { parseSample, type Sample } from './sample.ts'
+import type { HistorySummary, SweepRecord } from './history.ts'
 
-const homeOf = (world: World): string => join(world.tmp, 'home')
-const samplesIn = (world: World): Sample[] => readSamples(homeOf(world), 0, Date.now())
+const dead = { ...ownIdentity(), pid: deadPid }
 
-test('8 processes that append 50 samples each at once write 400 whole lines', async () => {
-  await using world = new World()
-  const program = join(projectRoot, 'test/fixtures/sampler.mjs')
-  const go = join(world.tmp, 'go')
-  const writers = Array.from({ length: 8 }, (_, writer) =>
-    world.start(process.execPath, [program, homeOf(world), String(writer), '50', go]),
-  )
-  for (const { output } of writers) await until('it is ready', () => output().stdout === 'ready\n')
-  writeFileSync(go, '')
-  for (const { finished } of writers) expect(await finished).toMatchObject({ code: 0, stderr: '' })
-  const [name = '', ...others] = readdirSync(join(homeOf(world), 'stats'))
-  expect(others).toEqual([])
-  const lines = readFileSync(join(homeOf(world), 'stats', name), 'utf8')
+const historyOf = (world: World): string => join(world.tmp, 'home/sweeps.jsonl')
+
+const recordsIn = (world: World): SweepRecord[] =>
+  readFileSync(historyOf(world), 'utf8')
     .trimEnd()
     .split('\n')
-  expect(lines).toHaveLength(400)
-  const seen = lines.map((line) => parseSample(line)).map((each) => `${each?.files} ${each?.scratches}`)
-  expect(new Set(seen).size).toBe(400)
-})
+    .map((line) => JSON.parse(line) as SweepRecord)
 
-test('files are 0600 and directories 0700 whatever the umask; invalid and torn lines are skipped', async () => {
-  await using world = new World()
-  const before = process.umask(0)
-  try {
-    appendSample(homeOf(world), sample(Date.now()))
-  } finally {
-    process.umask(before)
-  }
-  const stats = join(homeOf(world), 'stats')
-  const [name = ''] = readdirSync(stats)
-  const modes = [homeOf(world), stats, join(stats, name)].map((path) => statSync(path).mode & 0o777)
-  expect(modes).toEqual([0o700, 0o700, 0o600])
-  writeFileSync(join(stats, name), 'garbage\n{"schema_version":1}\n\0\0\n{"at":', { flag: 'a' })
-  expect(samplesIn(world)).toHaveLength(1)
-  expect(lastSample(homeOf(world))).toEqual(samplesIn(world)[0])
-})
+const summaryIn = async (world: World) => dataOf(await temp(world, 'stats')).history as HistorySummary | null
 
-test('13 months are kept, including the current one; other files stay', async () => {
+test('each sweep of the temp directory adds a line with what it found and freed; a dry run adds none', async () => {
   await using world = new World()
-  for (let month = 0; month < 20; month++) appendSample(homeOf(world), sample(Date.UTC(2024, month, 1)))
-  writeFileSync(join(homeOf(world), 'stats/notes.txt'), '')
-  const names = readdirSync(join(homeOf(world), 'stats'))
-  expect(names).toHaveLength(14)
-  expect(names).toContain('2024-08.ndjson')
-  expect(names).not.toContain('2024-07.ndjson')
-  expect(readSamples(homeOf(world), Date.UTC(2025, 6, 1), Date.now())).toHaveLength(2)
-})
-
-test('a sweep adds a sample; one that removed nothing at most once a minute, a dry run never', async () => {
-  await using world = new World()
-  plant(world, { ...ownIdentity(), started: 1 })
+  plant(world, dead)
+  plant(world, ownIdentity())
   await world.stint(['sweep', '--dry-run', '--json'])
-  expect(samplesIn(world)).toEqual([])
-  const { bytes_freed } = (await world.stint(['sweep', '--json'])).envelope().data as { bytes_freed: number }
-  const left = { by: 'sweep', scratches: 0, orphans: 0, bytes: 0 }
-  expect(samplesIn(world)).toMatchObject([
-    { ...left, swept: 1, freed: bytes_freed, orphans_found: 1, bytes_found: bytes_freed },
-  ])
-  await world.stint(['sweep', '--json'])
-  expect(samplesIn(world)).toHaveLength(1)
+  expect(await summaryIn(world)).toBeNull()
+  const { bytes_freed, disk_bytes_freed } = dataOf(await world.stint(['sweep', '--json']))
+  const [{ bytes, disk_bytes, ...counts } = { bytes: 0, disk_bytes: 0 }] = recordsIn(world)
+  expect(counts).toMatchObject({ entries: 2, orphans: 1, removed: 1, disk_freed: disk_bytes_freed })
+  expect(bytes).toBeGreaterThan(bytes_freed as number)
+  expect(disk_bytes).toBeGreaterThanOrEqual(disk_bytes_freed as number)
+  expect(statSync(historyOf(world)).mode & 0o777).toBe(0o600)
+  await world.stint(['sweep', '--scope', 'sessions'])
+  await world.stint(['sweep', '--scope', 'locks'])
+  expect(recordsIn(world)).toHaveLength(1)
+  await world.stint(['sweep', '--scope', 'scratch'])
+  expect(recordsIn(world)).toHaveLength(2)
 })
 
-test('three sweeps within a minute that each remove something are all in the history', async () => {
+test('the summary has the least, the most and the change since the first sweep; damaged lines are skipped', async () => {
   await using world = new World()
-  const freed: number[] = []
-  for (let i = 0; i < 3; i++) {
-    writeFileSync(join(plant(world, { ...ownIdentity(), started: 1 }), 'more'), 'x'.repeat(i))
-    const { data } = (await world.stint(['sweep', '--json'])).envelope()
-    freed.push((data as { bytes_freed: number }).bytes_freed)
-  }
-  expect(samplesIn(world).map((each) => each.freed)).toEqual(freed)
-})
-
-test('removed sessions count as freed bytes, not as orphans of the root', async () => {
-  await using world = new World()
-  const session = join(homeOf(world), 'trash/mine')
-  mkdirSync(session, { recursive: true, mode: 0o700 })
-  writeFileSync(join(session, 'manifest.json'), '{}')
-  chmodSync(homeOf(world), 0o700)
-  await world.stint(['sweep', '--scope', 'sessions', '--json'])
-  expect(samplesIn(world)).toMatchObject([{ swept: 0, freed: 2, orphans_found: 0, bytes_found: 0 }])
-})
-
-test('a line of an older version, without the counts before the sweep, is still read', () => {
-  const now = { ...sample(7), orphans: 2, bytes: 5, freed: 4 }
-  const { disk_bytes: _, disk_freed: __, disk_bytes_found: ___, ...withoutBlocks } = now
-  expect(parseSample(JSON.stringify({ ...withoutBlocks, bytes_found: 9 }))).toEqual({
-    ...now,
-    bytes_found: 9,
-    disk_bytes: 5,
-    disk_freed: 4,
-    disk_bytes_found: 9,
+  await world.stint(['sweep'])
+  const [record] = recordsIn(world)
+  const line = (change: Partial<SweepRecord>): string => `${JSON.stringify({ ...record, ...change })}\n`
+  writeFileSync(
+    historyOf(world),
+    line({ at: 1000, entries: 4, removed: 3, disk_freed: 10 }) +
+      `garbage\n{"at":1}\n\0\0\n${line({ entries: -1 })}` +
+      line({ at: 2000, entries: 9, removed: 5, disk_freed: 20 }) +
+      line({ at: 3000, entries: 2, removed: 2, disk_freed: 0 }),
+  )
+  appendFileSync(historyOf(world), '{"at":')
+  plant(world, ownIdentity())
+  expect(await summaryIn(world)).toMatchObject({
+    sweeps: 3,
+    since: 1000,
+    removed: 10,
+    disk_freed: 30,
+    figures: { entries: { least: 1, most: 9, change: -3 }, orphans: { least: 0, most: 0, change: 0 } },
   })
-  const { orphans_found: ____, bytes_found: _____, ...old } = withoutBlocks
-  expect(parseSample(JSON.stringify(old))).toMatchObject({ orphans_found: 2, bytes_found: 5, disk_bytes: 5 })
+})
+
+test('the history keeps the newest 64 to 128 KiB', async () => {
+  await using world = new World()
+  await world.stint(['sweep'])
+  const line = `${JSON.stringify(recordsIn(world)[0])}\n`
+  const full = Math.ceil((64 << 10) / line.length)
+  writeFileSync(historyOf(world), line.repeat(full))
+  await world.stint(['sweep'])
+  expect(recordsIn(world)).toHaveLength(1)
+  expect(await summaryIn(world)).toMatchObject({ sweeps: full + 1 })
+})
+
+test('sweeps that end at the same moment write whole lines', async () => {
+  await using world = new World()
+  const go = join(world.tmp, 'go')
+  const script = 'echo ready; until [ -e "$2" ]; do :; done; for i in 1 2 3; do "$0" "$1" sweep --quiet; done'
+  const sweeps = Array.from({ length: 4 }, () =>
+    world.start('sh', ['-c', script, process.execPath, stintBin, go], { cwd: projectRoot }),
+  )
+  for (const { output } of sweeps) await until('it is ready', () => output().stdout === 'ready\n')
+  writeFileSync(go, '')
+  for (const { finished } of sweeps) expect(await finished).toMatchObject({ code: 0, stderr: '' })
+  expect(recordsIn(world)).toHaveLength(12)
+  expect(await summaryIn(world)).toMatchObject({ sweeps: 12 })
 })
 
 test('a home that is full, read-only, a file or a link never fails a sweep', async () => {
   await using world = new World()
-  plant(world, { ...ownIdentity(), started: 1 })
+  plant(world, dead)
   const sweep = '"$0" "$1" sweep --json >"$2" 2>&1; echo "exit $?"'
   const inMount = async (mount: string, before: string) => {
     const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs ${mount} tmpfs "$STINT_HOME"; ${before}; ${sweep}`
@@ -130,12 +108,13 @@ test('a home that is full, read-only, a file or a link never fails a sweep', asy
   const fill = 'cat /dev/zero > "$STINT_HOME/x" 2>/dev/null'
   expect(await inMount('-o size=16k,mode=0700', fill)).toEqual(['exit 0\n', true])
   writeFileSync(join(world.tmp, 'file'), '')
-  mkdirSync(join(world.tmp, 'real'))
   mkdirSync(join(world.tmp, 'linked'))
-  symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'linked/stats'))
+  writeFileSync(join(world.tmp, 'elsewhere'), '')
+  symlinkSync(join(world.tmp, 'elsewhere'), join(world.tmp, 'linked/sweeps.jsonl'))
   for (const home of ['file', 'linked', 'no/such']) {
     const result = await world.stint(['sweep', '--json'], { env: { STINT_HOME: join(world.tmp, home) } })
     expect([result.code, result.envelope().warnings]).toEqual([0, []])
   }
-  expect(readdirSync(join(world.tmp, 'real'))).toEqual([])
+  expect(readFileSync(join(world.tmp, 'elsewhere'), 'utf8')).toBe('')
+  expect(readdirSync(join(world.tmp, 'linked'))).toContain('format-1')
 })
