@@ -2,29 +2,18 @@
  * The JSON that `stint ui` serves, for the page and for scripts: see `docs/ui.md`. Times are milliseconds
  * since the epoch. Strings come from agents and repositories: a reader shows them as text, never as markup.
  *
- * A failed request has a status of 400 or more and the body `ErrorBody`. A stream is `application/x-ndjson`,
- * an object a line; if it fails after its first line, its last line is an `ErrorBody`.
+ * A failed request has a status of 400 or more and the body `ErrorBody`.
  */
 import type { ClaimActivity, ClaimMode, ClaimOrigin } from '../lease/index.ts'
-import type { Health, Pending, Revision, SessionEvent, SessionState, UnsettledAct } from '../session/index.ts'
+import type { Pending, SessionEvent, SessionState, UnsettledAct } from '../session/index.ts'
 
-export type {
-  ClaimActivity,
-  ClaimMode,
-  ClaimOrigin,
-  Health,
-  Pending,
-  Revision,
-  SessionEvent,
-  SessionState,
-  UnsettledAct,
-}
+export type { ClaimActivity, ClaimMode, ClaimOrigin, Pending, SessionEvent, SessionState, UnsettledAct }
 
 /** Every endpoint that answers with one JSON object. `:id` is the exact id of a session. */
 export interface Answers {
-  /** Body `TokenRequest`. The only request without the header `Authorization: Bearer SECRET`. */
+  /** Body `{ token }`. The only request without the header `Authorization: Bearer SECRET`. */
   'POST /api/token': TokenAnswer
-  /** The first screen: the data of `stint status`, a tile for each session, and recent refusals. */
+  /** A tile for each session, runs, findings, refusals. `/api/now/stream` sends a line whenever it changes. */
   'GET /api/now': NowView
   /** Workspaces and resources that have claims, waiters or a history. */
   'GET /api/workspaces': WorkspaceList
@@ -39,20 +28,12 @@ export interface Answers {
    * time. `full` sends large payloads whole.
    */
   'GET /api/sessions/:id/events': EventPage
-  /** Reads both logs, as `stint sessions verify` does; damage is an answer, not an error. */
-  'GET /api/sessions/:id/verify': Verification
   /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
   'GET /api/search': SearchAnswer
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
   'POST /api/actions/close': { session_id: string; closed: boolean }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
-}
-
-/** Every endpoint that answers with a stream of lines. */
-export interface Streams {
-  /** The state at once, and again whenever it changes, until the client closes the connection. */
-  'GET /api/now/stream': NowView
 }
 
 /** The body of each action. Each is refused with `READ_ONLY` under `stint ui --read-only`. */
@@ -67,11 +48,6 @@ export interface ActionBodies {
 
 export interface ErrorBody {
   error: { code: string; message: string; hint: string }
-}
-
-/** The one-time token in the fragment of the page's address. */
-export interface TokenRequest {
-  token: string
 }
 
 export interface TokenAnswer {
@@ -103,38 +79,26 @@ export interface SessionTile {
   /** The purpose of its claim, or the first words of its prompt. */
   purpose: string | null
   /** What it holds. The first is the one to show where there is room for one. */
-  holds: {
-    key: string
-    name: string
-    paths: readonly string[]
-    mode: ClaimMode
-    standing: string
-    fence: number
-  }[]
+  holds: { key: string; name: string; paths: readonly string[]; fence: number }[]
   /** What it does now, as a sentence of `stint status`: `runs npm (pid 12) for 3m`. */
   work: { kind: string | null; name: string | null; pid: number | null; since: number; text: string } | null
   /** Present in the state `waiting`: the place, and the sessions in the way. */
   waits_for: { key: string; name: string; paths: readonly string[]; since: number; held_by: string[] } | null
-  /** The workspace of a recorded session that holds nothing. */
+  /** The workspace or resource that it holds or waits for, or where it works. */
   workspace: string | null
   /** Its last sign of life. */
   last_at: number
   /** Its state in the store; null if the session is not recorded. */
   recorded: SessionState | null
-  /** Its last recorded event, in one line; null if none is known. */
-  last_act: string | null
 }
 
 export interface NowView {
   at: number
-  /** `files`, or the host and database of a server. */
-  store: string
   read_only: boolean
   /** What needs a person first; at most 200. */
   tiles: SessionTile[]
   /** All sessions, also those without a tile: by tile state, and how many are closed. */
   totals: Record<TileState, number> & { closed: number }
-  workspaces: NowWorkspace[]
   runs: NowRun[]
   /** Refusals, late calls, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: Incident[]
@@ -142,52 +106,32 @@ export interface NowView {
   findings: { name: string; level: string; text: string; fix: string | null }[]
 }
 
-/** A claim, as in `stint lock status --json`. */
+/** The fields that the page uses of a claim in `stint lock status --json`. */
 export interface ClaimRow {
   session_id: string
-  parent: string | null
-  pid: number | null
   standing: string
-  liveness: string
   acquired_at: number
-  age_ms: number
-  expires_in_ms: number
   paths: string[]
   mode: ClaimMode
   fence: number
   purpose: string | null
   origin: ClaimOrigin | null
-  work: (SessionTile['work'] & { state: string }) | null
+  work: SessionTile['work']
 }
 
-/** A waiter, as in `stint lock status --json`. */
+/** The fields that the page uses of a waiter in `stint lock status --json`. */
 export interface WaiterRow {
   session_id: string
-  pid: number
   since: number
-  waited_ms: number
   paths: readonly string[]
-  mode: ClaimMode
   origin: ClaimOrigin | null
-}
-
-export interface NowWorkspace {
-  key: string
-  /** The path of a workspace, or the name of a resource. */
-  name: string
-  kind: 'workspace' | 'resource'
-  store: 'files' | 'postgres'
-  claims: ClaimRow[]
-  waiters: WaiterRow[]
 }
 
 /** A program under `stint run`, and what it has in the temp directory. */
 export interface NowRun {
-  request_id: string | null
   session_id: string | null
   command: string | null
   pid: number | null
-  liveness: string | null
   path: string
   bytes: number
   files: number
@@ -208,7 +152,11 @@ export interface WorkspaceList {
   problem: string | null
 }
 
-export interface WorkspaceRow extends Omit<NowWorkspace, 'claims' | 'waiters'> {
+export interface WorkspaceRow {
+  key: string
+  /** The path of a workspace, or the name of a resource. */
+  name: string
+  store: 'files' | 'postgres'
   claims: number
   waiters: number
   /** The newest activity; null if there is no history. */
@@ -216,14 +164,16 @@ export interface WorkspaceRow extends Omit<NowWorkspace, 'claims' | 'waiters'> {
 }
 
 /** A workspace over time. */
-export interface WorkspaceView extends NowWorkspace {
+export interface WorkspaceView extends Pick<WorkspaceRow, 'key' | 'name' | 'store'> {
+  claims: ClaimRow[]
+  waiters: WaiterRow[]
   from: number
   to: number
   /** What happened in this time, oldest first. */
   activities: ClaimActivity[]
 }
 
-/** A session, as in `stint sessions list --json`. */
+/** The fields that the page uses of a session in `stint sessions list --json`. */
 export interface ListedSession {
   session_id: string
   state: SessionState
@@ -237,16 +187,7 @@ export interface ListedSession {
   turns: number
   records: number
   bytes: number
-  holder: HolderRow | null
-}
-
-export interface HolderRow {
-  pid: number
-  liveness: string
-  since: number
-  beat: number
-  kind: 'writer' | 'visitor'
-  purpose: string | null
+  holder: { pid: number; liveness: string; since: number } | null
 }
 
 export interface SessionPage {
@@ -256,18 +197,14 @@ export interface SessionPage {
   total: number
 }
 
+/** A session, with what `stint sessions show --json` has besides. */
 export interface SessionView extends ListedSession {
-  store: string
-  path: string | null
   /** The epoch of its hold, for the action `unlock`; null if it is not held. */
   epoch: number | null
-  mask: string
   slots: { ext: string; version: string; bytes: number; value: string }[]
   unsettled: (UnsettledAct | Pending<UnsettledAct>)[]
   /** Entries that visitors left, and the holder has not taken in yet. */
   spooled: number
-  quarantined: string[]
-  revisions: Revision[]
   /** Shell lines for a person to copy. */
   commands: { resume: string; fork: string }
 }
@@ -298,13 +235,6 @@ export interface ActRow {
   /** Null if there is no outcome: the act was performed, or not, or half. */
   outcome: { at: number; duration_ms: number; ok: boolean; error: string | null } | null
   detail: unknown
-}
-
-export interface Verification {
-  session_id: string
-  state: 'whole' | 'torn' | 'damaged'
-  findings: string[]
-  health: Health | null
 }
 
 /** Events in which a search found its text: those of the newest session first. */

@@ -28,20 +28,18 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
   pid: 41_207,
   title: null,
   purpose: 'Make the checkout accept vouchers',
-  holds: [{ ...shop, paths: ['**'], mode: 'exclusive', standing: 'busy', fence: 12 }],
+  holds: [{ ...shop, paths: ['**'], fence: 12 }],
   work: { kind: 'Bash', name: 'npm', pid: 41_690, since: ago(3), text: 'runs npm test (pid 41690) for 3m' },
   waits_for: null,
-  workspace: null,
+  workspace: shop.name,
   last_at: ago(0.1),
   recorded: 'active',
-  last_act: null,
   ...more,
 })
 
 /** Sessions in every state. */
 export const sampleNow: NowView = {
   at: sampleAt,
-  store: 'files',
   read_only: false,
   tiles: [
     tile({
@@ -52,7 +50,8 @@ export const sampleNow: NowView = {
       since: ago(12),
       last_at: ago(12),
       purpose: 'Publish the new price list',
-      holds: [{ ...site, paths: ['**'], mode: 'exclusive', standing: 'asks', fence: 4 }],
+      workspace: site.name,
+      holds: [{ ...site, paths: ['**'], fence: 4 }],
       work: { kind: 'Bash', name: null, pid: null, since: ago(12), text: 'asks you about Bash, for 12m' },
     }),
     tile({
@@ -69,7 +68,6 @@ export const sampleNow: NowView = {
       work: null,
       workspace: '/home/ana/src/orders',
       recorded: 'crashed',
-      last_act: 'act charge, no outcome',
     }),
     tile({
       session_id: codex,
@@ -89,7 +87,8 @@ export const sampleNow: NowView = {
       agent: 'Cursor',
       origin: { agent: 'Cursor', terminal: 'pts/2' },
       purpose: 'Try the new layout',
-      holds: [{ ...site, paths: ['src/layout'], mode: 'exclusive', standing: 'background', fence: 9 }],
+      workspace: site.name,
+      holds: [{ ...site, paths: ['src/layout'], fence: 9 }],
       work: {
         kind: null,
         name: 'node',
@@ -113,14 +112,11 @@ export const sampleNow: NowView = {
     }),
   ],
   totals: { 'waits-for-you': 1, crashed: 1, waiting: 1, working: 1, background: 1, idle: 1, closed: 1204 },
-  workspaces: [],
   runs: [
     {
-      request_id: 'req_01KC4X8T5M2Q7R9V3W6Y8Z0A1C',
       session_id: claude,
       command: 'npm',
       pid: 41_690,
-      liveness: 'alive',
       path: '/tmp/stint-1000/run/req_01KC4X8T5M2Q7R9V3W6Y8Z0A1C',
       bytes: 13_002_342,
       files: 311,
@@ -177,20 +173,14 @@ const did = (
 /** An hour in a workspace: two sessions, a refusal, two waits, a takeover. */
 export const sampleWorkspace: WorkspaceView = {
   ...shop,
-  kind: 'workspace',
   store: 'files',
   from: ago(60),
   to: sampleAt,
   claims: [
     {
       session_id: claude,
-      parent: null,
-      pid: 41_207,
       standing: 'busy',
-      liveness: 'alive',
       acquired_at: ago(20),
-      age_ms: 20 * minute,
-      expires_in_ms: 10 * minute,
       paths: ['**'],
       mode: 'exclusive',
       fence: 12,
@@ -202,18 +192,14 @@ export const sampleWorkspace: WorkspaceView = {
         pid: 41_690,
         since: ago(3),
         text: 'runs npm test (pid 41690) for 3m',
-        state: 'running',
       },
     },
   ],
   waiters: [
     {
       session_id: codex,
-      pid: 40_001,
       since: ago(1),
-      waited_ms: minute,
       paths: ['**'],
-      mode: 'exclusive',
       origin: { agent: 'Gemini CLI' },
     },
   ],
@@ -242,15 +228,10 @@ export const sampleSession: SessionView = {
   records: 30,
   bytes: 48_213,
   holder: null,
-  store: 'files',
-  path: null,
   epoch: null,
-  mask: 'standard',
   slots: [{ ext: 'plan', version: '1', bytes: 42, value: '{\n  "next": "charge order 1207"\n}' }],
   unsettled: [{ act: 'act_1', seq: 7, at: ago(131), action: 'charge', subject: 'order 1207' }],
   spooled: 0,
-  quarantined: [],
-  revisions: [],
   commands: {
     resume: 'stint sessions resume ses_01',
     fork: 'stint sessions fork ses_01',
@@ -326,17 +307,16 @@ export const sampleSessions: SessionPage = {
 /** A workspace in use, a free one, and a resource on a server. */
 export const sampleWorkspaces: WorkspaceList = {
   workspaces: [
-    { ...shop, kind: 'workspace', store: 'files', claims: 1, waiters: 1, last_at: ago(1) },
+    { ...shop, store: 'files', claims: 1, waiters: 1, last_at: ago(1) },
     {
       key: 'deploy',
       name: 'deploy',
-      kind: 'resource',
       store: 'postgres',
       claims: 2,
       waiters: 0,
       last_at: ago(9),
     },
-    { ...site, kind: 'workspace', store: 'files', claims: 0, waiters: 0, last_at: ago(300) },
+    { ...site, store: 'files', claims: 0, waiters: 0, last_at: ago(300) },
   ],
   problem: null,
 }

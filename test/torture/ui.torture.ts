@@ -93,7 +93,7 @@ test('with 10,000 sessions, 200 claims and 1,000,000 events the page is quick, c
   }
   const paint = median(pages.map(({ painted }) => painted))
   const now = await ui.read('/api/now')
-  expect([now.workspaces.length, now.totals.closed]).toEqual([200, 10_001])
+  expect([now.tiles.length, now.totals.closed]).toEqual([200, 10_001])
 
   const lines = ui.lines('/api/now/stream')
   await lines.next()

@@ -87,16 +87,6 @@ test('every page fits on a screen of 390 and of 2,560 pixels', async () => {
   }
 })
 
-test('the chain is verified in the page', async () => {
-  await using world = await UiWorld.open()
-  const id = await playScene(world)
-  const page = await world.openPage()
-  await page.evaluate(`location.hash = '#/sessions/${id}'`)
-  await page.locator('button', { hasText: 'Verify' }).click()
-  await page.locator('.state[data-state="whole"]', { hasText: 'Whole' }).waitFor()
-  expect(world.browser.faults).toEqual([])
-})
-
 test('a crashed session is closed, then moved to the trash, from its page', async () => {
   await using world = await UiWorld.open()
   const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'one' }])

@@ -51,12 +51,12 @@ export class ActivityIndex {
     return this.#recent.get(key)?.at(-1)?.at
   }
 
-  /** When a session last got, lost or was refused a claim; undefined if no log names it. */
-  lastActivityOf(sessionId: string): number | undefined {
+  /** When a session last got, lost or was refused a claim; 0 if no log names it. */
+  lastActivityOf(sessionId: string): number {
     const times = [...this.#recent.values()].map(
       (activities) => activities.findLast(({ session_id }) => session_id === sessionId)?.at ?? 0,
     )
-    return Math.max(0, ...times) || undefined
+    return Math.max(0, ...times)
   }
 
   /** The refusals and losses of the last hour. */

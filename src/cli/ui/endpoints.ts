@@ -1,23 +1,35 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { homeRegister, type Register } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
-import type { ActionBodies, Answers } from '../../ui/protocol.ts'
-import { actions, Body } from './actions.ts'
+import type { Answers } from '../../ui/protocol.ts'
+import { breakClaim } from '../lock/end-claim.ts'
+import { removeSessions } from '../sessions/rm.ts'
+import { unlockSession } from '../sessions/unlock.ts'
 import { NowFeed } from './now-feed.ts'
-import { RequestQuery } from './request-query.ts'
-import type { Call, EndpointAnswer, Routes } from './routes.ts'
-import { listSessionPage, readEventPage, searchEvents, verifySession, viewSession } from './session-views.ts'
-import { listWorkspaces, type UiParts, viewWorkspace } from './workspaces.ts'
+import type { RequestFields } from './request-fields.ts'
+import { listSessionPage, openSession, readEventPage, searchEvents, viewSession } from './session-views.ts'
+import { listWorkspaces, openKey, type UiParts, viewWorkspace } from './workspaces.ts'
 
-/** A call whose parameters are checked when they are read. */
-interface UiCall {
+/** What an endpoint is called with. */
+export interface Call {
+  /** The id of a session in the path; it is not checked yet. */
   id: string
-  query: RequestQuery
+  query: RequestFields
+  /** The JSON of a POST. */
+  body: RequestFields
+  /** Aborts when the client has gone, or the server ends. */
   signal: AbortSignal
 }
 
-type ReadingEndpoint = Exclude<keyof Answers, 'POST /api/token' | `POST /api/actions/${string}`>
-type Reading = { [Route in ReadingEndpoint]: (call: UiCall) => Promise<Answers[Route]> }
+/** An answer: one JSON object, or a stream of them. Long strings are cut unless `isWhole`. */
+export type EndpointAnswer = { json: unknown; isWhole?: boolean } | { lines: AsyncIterable<unknown> }
+
+/** Endpoints by `METHOD /path`, in which `:id` stands for the id of a session. */
+export type Endpoints = Readonly<Record<string, (call: Call) => Promise<EndpointAnswer>>>
+
+type JsonEndpoints = {
+  [Route in Exclude<keyof Answers, 'POST /api/token'>]: (call: Call) => Promise<Answers[Route]>
+}
 
 /** The endpoints of `stint ui`: each reads or does what a command reads or does. */
 export function uiEndpoints({
@@ -28,39 +40,69 @@ export function uiEndpoints({
   register: Register
   store: DriverStore
   readOnly: boolean
-}): Routes {
+}): Endpoints {
   const home = homeRegister()
-  const feed = new NowFeed(store, readOnly, register === home ? undefined : register)
-  const registers: Register[] = register === home ? [home] : [home, register]
-  const parts: UiParts = { registers, store, feed, readOnly }
-  const reading: Reading = {
+  const feed = new NowFeed(readOnly, register === home ? undefined : register)
+  const parts: UiParts = { registers: register === home ? [home] : [home, register], store, feed }
+  const answering: JsonEndpoints = {
     'GET /api/now': () => feed.look(),
     'GET /api/workspaces': () => listWorkspaces(parts),
     'GET /api/workspace': ({ query }) => viewWorkspace(parts, query),
     'GET /api/sessions': ({ query }) => listSessionPage(store, query),
     'GET /api/sessions/:id': ({ id }) => viewSession(store, id),
     'GET /api/sessions/:id/events': ({ id, query }) => readEventPage(store, id, query),
-    'GET /api/sessions/:id/verify': ({ id }) => verifySession(store, id),
     'GET /api/search': ({ query, signal }) => searchEvents(store, query, signal),
+    'POST /api/actions/break': async ({ body }) => {
+      const claims = await openKey(parts, body.need('key'))
+      const claim = { session_id: body.need('session_id'), fence: body.needCount('fence') }
+      return await breakClaim(claims, claim, body.text('reason'))
+    },
+    'POST /api/actions/unlock': async ({ body }) => {
+      const { summary } = await openSession(store, body.need('session_id'))
+      const seen = { epoch: body.needCount('epoch'), since: body.needCount('since') }
+      const { unlocked } = await unlockSession(store, summary, seen)
+      return { session_id: summary.id, unlocked }
+    },
+    'POST /api/actions/close': async ({ body }) => {
+      const { summary } = await openSession(store, body.need('session_id'))
+      const isCrashed = summary.state === 'crashed'
+      const closed = isCrashed && (await unlockSession(store, summary)).unlocked
+      return { session_id: summary.id, closed }
+    },
+    'POST /api/actions/trash': async ({ body, signal }) => {
+      const { summary } = await openSession(store, body.need('session_id'))
+      return { session_id: summary.id, trash: await removeSessions(store, [summary], signal) }
+    },
   }
-  const routes: Record<string, (call: Call) => Promise<EndpointAnswer>> = {
+  const asJson = ([route, answer]: [string, (call: Call) => Promise<unknown>]) =>
+    [
+      route,
+      async (call: Call) => {
+        if (readOnly && route.startsWith('POST')) throw readOnlyError()
+        // Events say themselves what was cut.
+        return { json: await answer(call), isWhole: route === 'GET /api/sessions/:id/events' }
+      },
+    ] as const
+  return {
+    ...Object.fromEntries(Object.entries(answering).map(asJson)),
     'GET /api/now/stream': async ({ signal }) => ({ lines: feed.follow(signal) }),
   }
-  for (const [route, read] of Object.entries(reading))
-    routes[route] = async ({ params, query, signal }) => ({
-      json: await read({ id: params.id ?? '', query: new RequestQuery(query), signal }),
-      // Events say themselves what was cut.
-      isWhole: route === 'GET /api/sessions/:id/events',
-    })
-  for (const name of Object.keys(actions) as (keyof ActionBodies)[])
-    routes[`POST /api/actions/${name}`] = async (call) => ({ json: await act(name, parts, call) })
-  return routes
 }
 
-async function act(name: keyof ActionBodies, parts: UiParts, { body, signal }: Call): Promise<unknown> {
-  if (parts.readOnly)
-    throw new StintError('READ_ONLY', 'this page was started with --read-only', {
-      hint: 'Start `stint ui` without --read-only, or use the command.',
-    })
-  return await actions[name](parts, new Body(body), { signal })
+const readOnlyError = (): StintError =>
+  new StintError('READ_ONLY', 'this page was started with --read-only', {
+    hint: 'Start `stint ui` without --read-only, or use the command.',
+  })
+
+const sessions = '/api/sessions/'
+
+/** The path of an endpoint with `:id` in place of the id of a session, and that id. */
+export function routeOf(path: string): { route: string; id: string } {
+  const [id = ''] = path.startsWith(sessions) ? path.slice(sessions.length).split('/') : []
+  if (id === '') return { route: path, id }
+  try {
+    return { route: `${sessions}:id${path.slice(sessions.length + id.length)}`, id: decodeURIComponent(id) }
+  } catch (error) {
+    throw new StintError('ARG_ERROR', 'the path is not valid UTF-8', { cause: error })
+  }
 }

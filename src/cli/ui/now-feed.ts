@@ -1,8 +1,7 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import { visibleText } from '../../base/text/escape.ts'
 import { type AllClaims, homeRegister, promptedSessions, type Register } from '../../lease/index.ts'
-import { type DriverStore, repeatedSessionLister, type SessionSummary } from '../../session/index.ts'
+import { repeatedSessionLister, type SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, statusSources } from '../status/gather.ts'
@@ -14,9 +13,6 @@ const lookMs = 2000
 /** The temp directory and the hooks of agents change rarely, and are slow to read, in milliseconds. */
 const slowPartsMs = 30_000
 
-/** How many sessions are read for their newest event. */
-const maxLastActs = 20
-
 const noClaims: AllClaims = { targets: [], unreadable: [] }
 
 /** The state of everything, for the pages that are open. While no page is open it does nothing. */
@@ -24,23 +20,19 @@ export class NowFeed {
   /** The activity in the home, and on a server if there is one. */
   readonly activity = new ActivityIndex(homeRegister())
   readonly serverActivity: ActivityIndex | undefined
-  readonly #store: DriverStore
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
   readonly #listSessions = repeatedSessionLister()
   readonly #entries = keptFor(slowPartsMs, () => statusSources.entries(Date.now()))
   readonly #hooks = keptFor(slowPartsMs, async () => await statusSources.hooks())
   readonly #server: () => Promise<ServerContents | undefined>
-  /** The newest events, by session, and the time of the record. */
-  #lastActs = new Map<string, { at: number; text: string | null }>()
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<NowView> | undefined
   #shown = ''
 
-  constructor(store: DriverStore, readOnly: boolean, server?: Register) {
+  constructor(readOnly: boolean, server?: Register) {
     this.serverActivity = server && new ActivityIndex(server)
     this.#server = server === undefined ? async () => undefined : lastOutcomeOf(() => this.#readServer())
-    this.#store = store
     this.#readOnly = readOnly
   }
 
@@ -103,18 +95,15 @@ export class NowFeed {
     for (const { key, workspace } of targets) this.activity.learn(key, workspace)
     await this.activity.refresh().catch(() => {})
     const indexes = [this.activity, this.serverActivity]
-    const view = nowView({
+    return nowView({
       status,
       targets,
       sessions: [...sessions, ...(server?.sessions ?? [])],
       prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
       incidents: newestIncidents(indexes, status.at),
-      lastActivityOf: (id) =>
-        Math.max(0, ...indexes.map((index) => index?.lastActivityOf(id) ?? 0)) || undefined,
+      lastActivityOf: (id) => Math.max(...indexes.map((index) => index?.lastActivityOf(id) ?? 0)),
       readOnly: this.#readOnly,
     })
-    await this.#addLastActs(view)
-    return view
   }
 
   /** Reads the server, and what has happened there. */
@@ -123,31 +112,6 @@ export class NowFeed {
     for (const { key, workspace } of contents?.targets ?? []) this.serverActivity?.learn(key, workspace)
     await this.serverActivity?.refresh().catch(() => {})
     return contents
-  }
-
-  /** Adds the newest event of the sessions that are being written; one without a new record is not read. */
-  async #addLastActs({ tiles }: NowView): Promise<void> {
-    const before = this.#lastActs
-    this.#lastActs = new Map()
-    for (const tile of tiles.filter(({ recorded }) => recorded === 'active').slice(0, maxLastActs)) {
-      const { session_id: id, last_at: at } = tile
-      const known = before.get(id)
-      const act = known?.at === at ? known : { at, text: await this.#newestEvent(id) }
-      this.#lastActs.set(id, act)
-      tile.last_act = act.text
-    }
-  }
-
-  async #newestEvent(id: string): Promise<string | null> {
-    try {
-      const [event] = await (await this.#store.inspect(id)).tail(1)
-      return event === undefined
-        ? null
-        : visibleText(`${event.type} ${JSON.stringify(event.data) ?? ''}`, 200)
-    } catch {
-      // It was removed just now, or is damaged, which its state tells.
-      return null
-    }
   }
 
   #tell(view: NowView): void {

@@ -1,4 +1,3 @@
-import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
 import {
   areInConflict,
@@ -9,14 +8,13 @@ import {
   isInForce,
   promptedSessions,
   type Waiter,
+  type Work,
 } from '../../lease/index.ts'
-import type { SessionSummary } from '../../session/index.ts'
+import type { SessionState, SessionSummary } from '../../session/index.ts'
 import type { Incident, NowView, SessionTile, TileState } from '../../ui/protocol.ts'
 import { tileStates } from '../../ui/protocol.ts'
 import { describeClaim } from '../lock/describe.ts'
 import type { StatusData } from '../status/gather.ts'
-import { storeOfEnvironment } from '../store.ts'
-import { byNeed, tileStateOf } from './tile-state.ts'
 
 /** How many sessions are shown; the list of sessions has all. */
 const maxTiles = 200
@@ -28,43 +26,27 @@ export interface NowFacts {
   sessions: readonly SessionSummary[]
   prompts: ReturnType<typeof promptedSessions>
   incidents: readonly Incident[]
-  /** When a session last got, lost or was refused a claim. */
-  lastActivityOf: (sessionId: string) => number | undefined
+  /** When a session last got, lost or was refused a claim; 0 if that is not known. */
+  lastActivityOf: (sessionId: string) => number
   readOnly: boolean
 }
 
 /** The data of the first page. */
 export function nowView(facts: NowFacts): NowView {
   const { status, incidents, readOnly } = facts
-  const { at, workspaces, runs, findings } = status
+  const { at, runs, findings } = status
   const tiles = tilesOf(facts).sort(byNeed(at))
   const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as Record<TileState, number>
   for (const { state } of tiles) totals[state] += 1
   return {
     at,
-    store: storeName(),
     read_only: readOnly,
     tiles: tiles.slice(0, maxTiles),
     totals: { ...totals, closed: status.sessions.states.closed },
-    workspaces: workspaces.map(({ workspace, resource, workspace_key, ...rest }) => ({
-      key: workspace_key,
-      name: workspace ?? resource ?? workspace_key,
-      kind: resource === undefined ? 'workspace' : 'resource',
-      ...rest,
-    })),
     runs,
     incidents: [...incidents],
     findings,
   }
-}
-
-/** `files`, or the host and database of a server, without the user and the password. */
-function storeName(): string {
-  const server = storeOfEnvironment()
-  if (server === undefined) return 'files'
-  // A socket in place of the host makes a URL that only PostgreSQL understands.
-  const { host, pathname } = ifPossible(() => new URL(server)) ?? { host: 'postgres', pathname: '' }
-  return `${host || 'postgres'}${pathname}`
 }
 
 /** The facts about one session. */
@@ -98,7 +80,7 @@ function tilesOf({ status, targets, sessions, prompts, lastActivityOf }: NowFact
 const hasEnded = (known: Known): boolean => known.summary?.state === 'closed' && livenessOf(known) === 'dead'
 
 /** The last sign of life of a session; 0 if none is known. */
-const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt = 0): number =>
+const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt: number): number =>
   Math.max(
     summary?.lastAt ?? 0,
     prompt?.at ?? 0,
@@ -139,16 +121,18 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
       key,
       name,
       paths: row.paths,
-      mode: row.mode,
-      standing: row.standing,
       fence: row.fence,
     })),
     work: described.find(({ row }) => row.work !== null)?.row.work ?? null,
     waits_for: wait === undefined ? null : waitOf(wait),
-    workspace: summary?.workspace ?? origin?.directory ?? null,
+    workspace:
+      claims[0]?.target.workspace ??
+      wait?.target.workspace ??
+      summary?.workspace ??
+      origin?.directory ??
+      null,
     last_at: lastAt,
     recorded: summary?.state ?? null,
-    last_act: null,
   }
 }
 
@@ -192,3 +176,53 @@ function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_
     held_by: inTheWay.map(({ session_id }) => session_id),
   }
 }
+
+/** What is known about a session: from its claims, its places in line, its agent and its record. */
+export interface TileEvidence {
+  /** What keeps each of its claims busy. */
+  work: readonly Pick<Work, 'state' | 'since'>[]
+  /** Since when a call has waited for the answer of the user, however long ago; in ms since the epoch. */
+  askedAt?: number
+  /** Since when it has waited for a claim. */
+  waitsSince?: number
+  /** Whether the processes that its claims and prompts name are alive; undefined if there are none. */
+  liveness?: Liveness
+  recorded?: SessionState
+  /** Its last sign of life. */
+  lastAt: number
+}
+
+/** A session that holds no claim counts as working for this long after a record, in milliseconds. */
+const recentMs = 30_000
+
+/** The state of a session as people see it, and since when. The first that fits counts. */
+export function tileStateOf(evidence: TileEvidence, now: number): { state: TileState; since: number } {
+  const { work, askedAt, waitsSince, liveness, recorded, lastAt } = evidence
+  const running = work.find(({ state }) => state === 'running')
+  const background = work.find(({ state }) => state === 'background')
+  const hasCrashed = recorded === 'crashed' && liveness !== 'alive'
+  if (recorded === 'damaged' || liveness === 'dead' || hasCrashed) return { state: 'crashed', since: lastAt }
+  // After the user has agreed, the call runs, and no event has said so.
+  if (askedAt !== undefined && running === undefined) return { state: 'waits-for-you', since: askedAt }
+  if (waitsSince !== undefined) return { state: 'waiting', since: waitsSince }
+  if (running !== undefined) return { state: 'working', since: running.since }
+  if (background !== undefined) return { state: 'background', since: background.since }
+  const isRecent = recorded === 'active' && now - lastAt <= recentMs
+  return { state: isRecent ? 'working' : 'idle', since: lastAt }
+}
+
+/** A crash is worth a look first for this long, in milliseconds. */
+const crashNewsMs = 24 * 3_600_000
+
+const order: readonly TileState[] = ['waits-for-you', 'crashed', 'waiting', 'working', 'background', 'idle']
+
+type RankedTile = Pick<SessionTile, 'session_id' | 'state' | 'since'>
+
+/** Sorts sessions: what needs a person first, then what moves; in each state the newest first. */
+export const byNeed =
+  (now: number) =>
+  (a: RankedTile, b: RankedTile): number =>
+    rankOf(a, now) - rankOf(b, now) || b.since - a.since || (a.session_id < b.session_id ? -1 : 1)
+
+const rankOf = ({ state, since }: RankedTile, now: number): number =>
+  state === 'crashed' && now - since > crashNewsMs ? order.length : order.indexOf(state)

@@ -5,18 +5,17 @@ import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
 import type { TokenAnswer } from '../../ui/protocol.ts'
-import { Access } from './access.ts'
-import { type PageFile, readPageFiles, safeHeaders } from './page-files.ts'
-import { refusalOf, type RequestKind } from './request-guard.ts'
-import { matchRoute, type Routes } from './routes.ts'
-import { sendError, sendAnswer } from './send.ts'
+import { Access, refusalOf, type RequestKind } from './access.ts'
+import { type Endpoints, routeOf } from './endpoints.ts'
+import { RequestFields } from './request-fields.ts'
+import { type PageFile, readPageFiles, safeHeaders, sendAnswer, sendError } from './send.ts'
 
 export interface UiOptions {
   /** Undefined: any free port. */
   port?: number
   /** The directory with the files of the page. */
   page: string
-  routes: Routes
+  endpoints: Endpoints
   readOnly: boolean
   /** Called when a page has used its token. */
   onToken(token: string): void
@@ -135,16 +134,16 @@ export class UiServer {
     const signal = this.#signalOf(response)
     const body = method === 'POST' ? await readBody(request) : {}
     if (pathname === '/api/token') return await this.#sendToken(response, method, body, isLocal)
-    const matched = matchRoute(this.#options.routes, method, pathname)
-    if (matched === undefined) throw new StintError('NOT_FOUND', 'there is no such endpoint')
-    const { answer, params, methods } = matched
-    if (answer === undefined)
-      return sendError(
-        response,
-        new StintError('ARG_ERROR', `this endpoint takes ${methods.join(' and ')} only`),
-        405,
-      )
-    await sendAnswer(response, await answer({ params, query: searchParams, body, signal }))
+    const { endpoints } = this.#options
+    const { route, id } = routeOf(pathname)
+    const answer = endpoints[`${method} ${route}`]
+    if (answer !== undefined) {
+      const query = new RequestFields(Object.fromEntries(searchParams))
+      return await sendAnswer(response, await answer({ id, query, body: new RequestFields(body), signal }))
+    }
+    const other = ['GET', 'POST'].find((each) => `${each} ${route}` in endpoints)
+    if (other === undefined) throw new StintError('NOT_FOUND', 'there is no such endpoint')
+    sendError(response, new StintError('ARG_ERROR', `this endpoint takes ${other} only`), 405)
   }
 
   /** Aborts when the client has gone, or the server ends. */

@@ -1,4 +1,3 @@
-import { StintError } from '../../base/errors/stint-error.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import {
   type AuditRecord,
@@ -16,17 +15,15 @@ import type {
   SearchAnswer,
   SessionPage,
   SessionView,
-  Verification,
 } from '../../ui/protocol.ts'
 import { NewestItems } from '../audit/audit-lines.ts'
 import { describeSession } from '../sessions/describe.ts'
 import { describeFound } from '../sessions/search.ts'
 import { describeInspected } from '../sessions/show.ts'
-import { verifyOne } from '../sessions/verify.ts'
-import type { RequestQuery } from './request-query.ts'
+import type { RequestFields } from './request-fields.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */
-export async function listSessionPage(store: DriverStore, query: RequestQuery): Promise<SessionPage> {
+export async function listSessionPage(store: DriverStore, query: RequestFields): Promise<SessionPage> {
   const state = query.choice('state', sessionStates)
   const text = query.text('text')?.toLowerCase()
   const from = query.count('from') ?? 0
@@ -47,7 +44,7 @@ export async function listSessionPage(store: DriverStore, query: RequestQuery): 
 /** Finds a text in the events of all sessions, as `stint sessions search` does. */
 export async function searchEvents(
   store: DriverStore,
-  query: RequestQuery,
+  query: RequestFields,
   signal: AbortSignal,
 ): Promise<SearchAnswer> {
   const answer: SearchAnswer = { hits: [], unreadable: [] }
@@ -81,7 +78,6 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
   const name = shellWord(id)
   return {
     ...described,
-    store: store.id,
     epoch: summary.holder?.epoch ?? null,
     slots: described.slots.map((slot) => ({
       ...slot,
@@ -95,12 +91,16 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
 }
 
 /** Characters of the data of an event in a page; `full` sends all. */
-const maxDataLength = 8000
+const maxDataLength = 2000
 /** Acts that are sent with a page of events. */
 const maxActs = 500
 
 /** A page of the journal, and the acts of its time, in memory that does not grow with the session. */
-export async function readEventPage(store: DriverStore, id: string, query: RequestQuery): Promise<EventPage> {
+export async function readEventPage(
+  store: DriverStore,
+  id: string,
+  query: RequestFields,
+): Promise<EventPage> {
   const inspection = await openSession(store, id)
   const limit = query.limit(200, 1000)
   const before = query.count('before')
@@ -116,7 +116,7 @@ export async function readEventPage(store: DriverStore, id: string, query: Reque
   const beginsAt = from === 1 ? 0 : (events[0]?.at ?? Number.POSITIVE_INFINITY)
   const { acts, leftOut } = await readActs(inspection, beginsAt, nextAt)
   return {
-    events: query.flag('full') ? events : events.map(eventRow),
+    events: query.text('full') === '1' ? events : events.map(eventRow),
     acts,
     acts_left_out: leftOut,
     last,
@@ -178,11 +178,3 @@ const outcomeOf = ({ at, ok, error }: AuditLine, begunAt: number): NonNullable<A
   ok: ok === true,
   error: error?.message ?? null,
 })
-
-/** Reads both logs and tells what is missing or changed. */
-export async function verifySession(store: DriverStore, id: string): Promise<Verification> {
-  checkSessionId(id)
-  const result = await verifyOne(store, id, () => {})
-  if (result === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
-  return result.verified
-}

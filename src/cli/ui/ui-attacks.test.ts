@@ -280,7 +280,7 @@ test('hostile titles and events arrive as data: in one line, without control cha
   const { sessions } = await ui.read('/api/sessions')
   expect(sessions[0].title.slice(0, hostile.length)).toBe(hostile)
   const { events } = await ui.read('/api/sessions/ses_bad/events')
-  expect([events[0].type, events[0].cut > 1 << 20, events[0].data.length]).toEqual([hostile, true, 8000])
+  expect([events[0].type, events[0].cut > 1 << 20, events[0].data.length]).toEqual([hostile, true, 2000])
   const full = await ui.read('/api/sessions/ses_bad/events?before=2&limit=1&full=1')
   expect(full.events[0].data.long.length).toBe(1 << 20)
 })

@@ -48,7 +48,7 @@ export const uiCommand = defineBareCommand({
     const server = await UiServer.listen({
       port,
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
-      routes: uiEndpoints({
+      endpoints: uiEndpoints({
         register: await openRegister(options.store, context.warn),
         store: await openStore(options.store, context.warn),
         readOnly,

@@ -7,14 +7,13 @@ import {
   computeWorkspaceHash,
   isClaimsKey,
   type Register,
-  targetKind,
   WorkspaceClaims,
 } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import type { NowFeed } from './now-feed.ts'
-import type { RequestQuery } from './request-query.ts'
+import type { RequestFields } from './request-fields.ts'
 
 /** What all endpoints use. */
 export interface UiParts {
@@ -22,7 +21,6 @@ export interface UiParts {
   registers: readonly Register[]
   store: DriverStore
   feed: NowFeed
-  readOnly: boolean
 }
 
 /** Opens the claims of a key. It is checked first: in a register of files it becomes a part of a path. */
@@ -56,15 +54,13 @@ export async function listWorkspaces(parts: UiParts): Promise<WorkspaceList> {
     for (const { key, workspace, claims, waiters } of targets) {
       activity.learn(key, workspace)
       const counts = { claims: claims.length, waiters: waiters.length }
-      const place = { kind: targetKind({ key, name: workspace }), store: storeAt(index) }
-      rows.set(key, { key, name: workspace, ...place, ...counts, last_at: null })
+      rows.set(key, { key, name: workspace, store: storeAt(index), ...counts, last_at: null })
     }
   await activity.refresh()
   for (const key of await activity.keys()) {
     const name = activity.nameOf(key)
     if (rows.has(key) || name === undefined || isFile(name)) continue
-    const free = { claims: 0, waiters: 0, last_at: null, store: storeAt(0) }
-    rows.set(key, { key, name, kind: targetKind({ key, name }), ...free })
+    rows.set(key, { key, name, store: storeAt(0), claims: 0, waiters: 0, last_at: null })
   }
   const workspaces = [...rows.values()].map((row) => ({
     ...row,
@@ -89,7 +85,7 @@ const storeAt = (index: number): WorkspaceRow['store'] => (index === 0 ? 'files'
 const usualStretchMs = 24 * 3_600_000
 
 /** One workspace or resource: its claims and waiters now, and what happened there. */
-export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promise<WorkspaceView> {
+export async function viewWorkspace(parts: UiParts, query: RequestFields): Promise<WorkspaceView> {
   const claims = await openKey(parts, query.need('key'))
   const { key, name, register } = claims
   const view = await claims.read()
@@ -100,7 +96,6 @@ export async function viewWorkspace(parts: UiParts, query: RequestQuery): Promis
   return {
     key,
     name,
-    kind: targetKind({ key, name }),
     store: storeAt(parts.registers.indexOf(register)),
     from,
     to,

@@ -13,10 +13,10 @@ export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
   effect: string
   /** The word on the button. */
   verb: string
-  /** A line that the person can or must add, such as the reason. */
-  line?: { label: string; required: boolean }
+  /** Whether the person must give a reason. */
+  needsReason?: boolean
   isDangerous?: boolean
-  body: (line: string) => ActionBodies[Name]
+  body: (reason: string) => ActionBodies[Name]
   /** Called after the server has done it. */
   done?: () => void
 }
@@ -33,13 +33,13 @@ export const ask = <Name extends keyof ActionBodies>(action: Asked<Name>): void 
 /** Asks for a confirmation; without one, nothing happens. A refusal is shown in the dialog. */
 export function ActionDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
-  const line = useSignal('')
+  const reason = useSignal('')
   const error = useSignal<unknown>(undefined)
   const isBusy = useSignal(false)
   const action = asked.value
   useEffect(() => {
     if (action === undefined) return
-    line.value = ''
+    reason.value = ''
     error.value = undefined
     dialog.current?.showModal()
   }, [action])
@@ -49,7 +49,7 @@ export function ActionDialog() {
     if (action === undefined || isBusy.peek()) return
     isBusy.value = true
     try {
-      await postJson(`/api/actions/${action.name}`, action.body(line.peek().trim()))
+      await postJson(`/api/actions/${action.name}`, action.body(reason.peek().trim()))
       dialog.current?.close()
       action.done?.()
     } catch (failure) {
@@ -67,13 +67,13 @@ export function ActionDialog() {
             <h2 id="action-title">{action.title}</h2>
             <p class="wrap">{shown(action.effect, 1000)}</p>
           </div>
-          {action.line !== undefined && (
+          {action.needsReason === true && (
             <label>
-              {action.line.label}
+              Reason, for the agent and the log
               <textarea
-                required={action.line.required}
-                value={line.value}
-                onInput={(event) => (line.value = event.currentTarget.value)}
+                required
+                value={reason.value}
+                onInput={(event) => (reason.value = event.currentTarget.value)}
               />
             </label>
           )}

@@ -1,14 +1,13 @@
-import { signal } from '@preact/signals'
-import type { TokenAnswer } from '../protocol.ts'
+import { signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { ErrorBody, TokenAnswer } from '../protocol.ts'
 
-/** An answer of the server that is no data: the code and message of the command's error, and what to do. */
+/** A request that has failed: the message of the command's error, and what to do. */
 export class ApiError extends Error {
-  readonly code: string
   readonly hint: string | undefined
 
-  constructor(code: string, message: string, hint?: string) {
+  constructor(message: string, hint?: string) {
     super(message)
-    this.code = code
     this.hint = hint
   }
 }
@@ -52,13 +51,8 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
   if (response.ok) return response
   // The server was started again, so the secret of the last run opens nothing.
   if (response.status === 401) forget()
-  const answer = await response.json().catch(() => undefined)
-  const error = (answer as { error?: { code: string; message: string; hint?: string } } | undefined)?.error
-  throw new ApiError(
-    error?.code ?? String(response.status),
-    error?.message ?? response.statusText,
-    error?.hint,
-  )
+  const answer = (await response.json().catch(() => undefined)) as ErrorBody | undefined
+  throw new ApiError(answer?.error.message ?? response.statusText, answer?.error.hint)
 }
 
 /** An address of the server; parameters that are undefined or empty are left out. */
@@ -71,15 +65,9 @@ export function addressOf(
   return search === '' ? path : `${path}?${search}`
 }
 
-export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await request(path, signal === undefined ? {} : { signal })
-  return (await response.json()) as T
-}
-
-export async function postJson<T>(path: string, body: unknown): Promise<T> {
+export async function postJson(path: string, body: unknown): Promise<void> {
   const headers = { 'content-type': 'application/json' }
-  const response = await request(path, { method: 'POST', headers, body: JSON.stringify(body) })
-  return (await response.json()) as T
+  await request(path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 /**
@@ -103,4 +91,42 @@ export async function* streamLines<T>(
     rest = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield JSON.parse(line) as T
   }
+}
+
+/** What a page asked the server for. While a new answer is on its way, the last one stays. */
+export interface Loaded<T> {
+  data: T | undefined
+  error: unknown
+}
+
+/**
+ * Loads an address when the component appears, and again when the address or the `version` of what it depends
+ * on changes. A change while an answer is on its way is asked for after that answer.
+ */
+export function useJson<T>(address: string, version = ''): Loaded<T> {
+  const state = useSignal<Loaded<T>>({ data: undefined, error: undefined })
+  const reload = useRef(() => {})
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    let standing: 'idle' | 'loading' | 'outdated' = 'idle'
+    reload.current = () => {
+      standing = standing === 'idle' ? 'loading' : 'outdated'
+      if (standing === 'loading') void load()
+    }
+    async function load(): Promise<void> {
+      try {
+        const response = await request(address, { signal })
+        state.value = { data: (await response.json()) as T, error: undefined }
+      } catch (error) {
+        if (!signal.aborted) state.value = { data: state.peek().data, error }
+      }
+      const isOutdated = standing === 'outdated'
+      standing = 'idle'
+      if (isOutdated && !signal.aborted) reload.current()
+    }
+    return () => controller.abort()
+  }, [address])
+  useEffect(() => reload.current(), [address, version])
+  return state.value
 }

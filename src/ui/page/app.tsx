@@ -2,8 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ActionDialog, readOnly } from './actions.tsx'
 import { secret } from './api.ts'
-import { shown } from './format.ts'
-import { connection, needsPerson, now } from './live.ts'
+import { connection, now } from './live.ts'
 import { NowPage } from './now-page.tsx'
 import { Empty, ShellLine } from './parts.tsx'
 import { linkTo, pages, type Route, route } from './route.ts'
@@ -71,8 +70,8 @@ const connections = {
 }
 
 function Top() {
-  const state = now.value
-  const count = state === undefined ? 0 : needsPerson(state)
+  const { 'waits-for-you': waiting = 0, crashed = 0 } = now.value?.totals ?? {}
+  const count = waiting + crashed
   return (
     <header class="top">
       <a class="brand" href={linkTo('now')}>
@@ -93,7 +92,6 @@ function Top() {
       </nav>
       <div class="status-line small dim">
         {readOnly.value && <span>read only</span>}
-        {state !== undefined && state.store !== 'files' && <span class="cut">{shown(state.store, 40)}</span>}
         <span class="connection" role="status">
           <Glyph state={connections[connection.value].state} />
           {connections[connection.value].text}

@@ -20,16 +20,20 @@ export function startClock(): void {
 }
 
 /** How long ago something was, kept current. The exact time is in its title. */
-export function Ago({ at }: { at: number | null }) {
-  if (at === null) return <span class="ago dim">–</span>
+export function Ago({ at, class: look }: { at: number | null; class?: string }) {
+  if (at === null) return <span class={look}>–</span>
   return (
-    <time class="ago" dateTime={new Date(at).toISOString()} title={exactTime(at)}>
+    <time class={look} dateTime={new Date(at).toISOString()} title={exactTime(at)}>
       {shortAge(clock.value - at)}
     </time>
   )
 }
 
 /** A time of day; on another day with its date. */
-export function At({ at }: { at: number }) {
-  return <time dateTime={new Date(at).toISOString()}>{clockTime(at, clock.value)}</time>
+export function At({ at, class: look }: { at: number; class?: string }) {
+  return (
+    <time class={look} dateTime={new Date(at).toISOString()}>
+      {clockTime(at, clock.value)}
+    </time>
+  )
 }

@@ -40,7 +40,7 @@ export function LaneChart({ view }: { view: WorkspaceView }) {
               </rect>
             ))}
             {lane.marks.map(({ at, kind, by }) => (
-              <circle class="mark" key={at} data-tone={toneOf(kind)} cx={`${percent(at)}%`} cy={10} r={5}>
+              <circle class="mark" key={at} style={toneOf(kind)} cx={`${percent(at)}%`} cy={10} r={5}>
                 <title>{`${labelOf(kind)}${by === undefined ? '' : `, by ${partyName(by)}`}`}</title>
               </circle>
             ))}

@@ -11,13 +11,8 @@ const did = (
 
 const claim = (session_id: string, more: Partial<ClaimRow>): ClaimRow => ({
   session_id,
-  parent: null,
-  pid: 1,
   standing: 'held',
-  liveness: 'alive',
   acquired_at: 0,
-  age_ms: 0,
-  expires_in_ms: 0,
   paths: ['**'],
   mode: 'exclusive',
   fence: 1,
@@ -29,11 +24,8 @@ const claim = (session_id: string, more: Partial<ClaimRow>): ClaimRow => ({
 
 const waiter = (session_id: string, since: number): WaiterRow => ({
   session_id,
-  pid: 2,
   since,
-  waited_ms: 0,
   paths: ['**'],
-  mode: 'exclusive',
   origin: null,
 })
 

@@ -10,9 +10,6 @@ export const connection = signal<'connecting' | 'live' | 'paused' | 'lost'>('con
 /** What every session does now, pushed by the server; undefined until the first message. */
 export const now = signal<NowView | undefined>(undefined)
 
-/** How many sessions need a person. */
-export const needsPerson = ({ totals }: NowView): number => totals['waits-for-you'] + totals.crashed
-
 /** Waits before each new attempt, in milliseconds; the last one repeats. */
 const retryMs = [250, 1000, 3000, 10_000]
 
@@ -67,16 +64,13 @@ function show(view: NowView): void {
 }
 
 /** Changes whenever a claim, a waiter or an incident does, so that pages derived from them load again. */
-export function claimsVersion(key?: string): string {
-  const state = now.value
-  if (state === undefined) return ''
-  const places = state.workspaces.filter((place) => key === undefined || place.key === key)
-  const claims = places.flatMap((place) => [
-    ...place.claims.map(({ session_id, fence, standing }) => `${session_id} ${fence} ${standing}`),
-    ...place.waiters.map(({ session_id, since }) => `${session_id} ${since}`),
+export function claimsVersion(): string {
+  const { tiles = [], incidents = [] } = now.value ?? {}
+  const parties = tiles.flatMap(({ session_id, state, holds, waits_for }) => [
+    ...holds.map(({ fence }) => `${session_id} ${fence} ${state}`),
+    ...(waits_for === null ? [] : [`${session_id} ${waits_for.since}`]),
   ])
-  const incident = state.incidents.find((each) => key === undefined || each.key === key)
-  return [...claims, incident?.at ?? ''].join()
+  return [...parties, incidents[0]?.at ?? ''].join()
 }
 
 /** How often a session that is being written is read again, in milliseconds. */

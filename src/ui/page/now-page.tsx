@@ -1,10 +1,10 @@
-import { type Incident, type NowView, type NowRun, tileStates } from '../protocol.ts'
+import { type Incident, type NowRun, type NowView, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
 import { Ago } from './clock.tsx'
 import { formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './live.ts'
-import { Choices, Empty, ShellLine } from './parts.tsx'
-import { linkTo, route } from './route.ts'
+import { Empty, ShellLine } from './parts.tsx'
+import { linkTo } from './route.ts'
 import { SessionTileView } from './session-tile.tsx'
 import { labelOf, StateMark } from './state-mark.tsx'
 
@@ -12,26 +12,34 @@ import { labelOf, StateMark } from './state-mark.tsx'
 export function NowPage() {
   const state = now.value
   if (state === undefined) return <p class="dim">Loading…</p>
-  const chosen = route.value.query.state ?? ''
-  const tiles = state.tiles.filter((tile) => chosen === '' || tile.state === chosen)
   return (
     <>
       <div class="head">
         <h1>Now</h1>
-        <Totals state={state} chosen={chosen} />
+        {tileStates
+          .filter((name) => state.totals[name] > 0)
+          .map((name) => (
+            <StateMark key={name} state={name} label={`${labelOf(name)} ${shownCount(state.totals[name])}`} />
+          ))}
       </div>
       <div class="with-side">
         <div>
-          {tiles.length === 0 ? (
-            <NoTiles chosen={chosen} />
+          {state.tiles.length === 0 ? (
+            <Empty title="No session is at work.">
+              Start an agent in a project with hooks, and it appears here.
+              <br />
+              <ShellLine line="stint hook install" />
+            </Empty>
           ) : (
             <div class="tiles">
-              {tiles.map((tile) => (
+              {state.tiles.map((tile) => (
                 <SessionTileView key={tile.session_id} tile={tile} />
               ))}
             </div>
           )}
-          <MoreSessions state={state} tileCount={tiles.length} chosen={chosen} />
+          <p class="pager small dim">
+            <a href={linkTo('sessions')}>All sessions</a>
+          </p>
         </div>
         <div>
           <Findings findings={state.findings} />
@@ -40,49 +48,6 @@ export function NowPage() {
         </div>
       </div>
     </>
-  )
-}
-
-function Totals({ state, chosen }: { state: NowView; chosen: string }) {
-  const shownStates = tileStates.filter((name) => state.totals[name] > 0 || name === chosen)
-  return (
-    <Choices
-      label="Sessions by state"
-      current={chosen}
-      options={shownStates.map((name) => ({
-        value: name,
-        text: `${labelOf(name)} ${shownCount(state.totals[name])}`,
-        link: linkTo('now', '', { state: name === chosen ? '' : name }),
-        state: name,
-      }))}
-    />
-  )
-}
-
-function NoTiles({ chosen }: { chosen: string }) {
-  if (chosen !== '') return <Empty title={`No session is in this state: ${labelOf(chosen)}.`} />
-  return (
-    <Empty title="No session is at work.">
-      Start an agent in a project with hooks, and it appears here.
-      <br />
-      <ShellLine line="stint hook install" />
-    </Empty>
-  )
-}
-
-function MoreSessions({ state, tileCount, chosen }: { state: NowView; tileCount: number; chosen: string }) {
-  const { closed, ...open } = state.totals
-  const inState = Object.entries(open).filter(([name]) => chosen === '' || name === chosen)
-  const more = inState.reduce((sum, [, count]) => sum + count, 0) - tileCount
-  if (more <= 0 && closed === 0) return null
-  return (
-    <p class="pager small dim">
-      <span>
-        {more > 0 && `${shownCount(more)} more open. `}
-        <a href={linkTo('sessions')}>All sessions</a>
-        {closed > 0 && `, ${shownCount(closed)} of them closed`}
-      </span>
-    </p>
   )
 }
 
@@ -119,9 +84,7 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
               data-state={incident.kind}
             >
               <StateMark state={incident.kind} />
-              <span class="right dim small">
-                <Ago at={incident.at} />
-              </span>
+              <Ago class="right dim small" at={incident.at} />
               <p class="small wrap">
                 <a class="whole" href={linkTo('workspaces', incident.key)}>
                   {activitySentence(incident, incident.name)}

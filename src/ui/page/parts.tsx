@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ApiError } from './api.ts'
 import { shown } from './format.ts'
-import { Glyph, StateMark } from './state-mark.tsx'
+import { StateMark } from './state-mark.tsx'
 
 /** Copies a text by one click, and says so. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
@@ -65,7 +65,7 @@ export function Place({ name }: { name: string }) {
   )
 }
 
-/** Links of which one is chosen; a link with a state has its glyph. */
+/** Links of which one is chosen. */
 export function Choices({
   label,
   current,
@@ -73,13 +73,12 @@ export function Choices({
 }: {
   label: string
   current: string
-  options: readonly { value: string; text: string; link: string; state?: string }[]
+  options: readonly { value: string; text: string; link: string }[]
 }) {
   return (
     <nav class="choices" aria-label={label}>
-      {options.map(({ value, text, link, state }) => (
+      {options.map(({ value, text, link }) => (
         <a key={value} href={link} aria-current={value === current ? 'true' : undefined}>
-          {state !== undefined && <Glyph state={state} />}
           {text}
         </a>
       ))}

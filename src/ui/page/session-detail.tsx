@@ -1,26 +1,25 @@
+import type { ComponentChildren } from 'preact'
 import type { SessionView } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
+import { useJson } from './api.ts'
 import { Ago } from './clock.tsx'
-import { shown } from './format.ts'
+import { formatBytes, shown, shownCount, shownLines } from './format.ts'
 import { recordsVersion } from './live.ts'
 import { Copy, ErrorBox } from './parts.tsx'
 import { goTo, linkTo } from './route.ts'
-import { SessionFacts, Slots, Verify } from './session-side.tsx'
 import { closeAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
 import { Timeline } from './timeline.tsx'
-import { useJson } from './use-json.ts'
 
 /** One session: its timeline, and what to do with it. It follows the session live. */
 export function SessionDetail({ id }: { id: string }) {
   const path = `/api/sessions/${encodeURIComponent(id)}`
-  const { state, reload } = useJson<SessionView>(path, recordsVersion(id))
-  const { data, error } = state.value
+  const { data, error } = useJson<SessionView>(path, recordsVersion(id))
   if (data === undefined)
     return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
   return (
     <>
-      <Head view={data} onChange={reload} />
+      <Head view={data} />
       <div class="with-side">
         <div>
           <Unsettled unsettled={data.unsettled} />
@@ -28,7 +27,6 @@ export function SessionDetail({ id }: { id: string }) {
         </div>
         <div>
           <SessionFacts view={data} />
-          <Verify path={path} />
           <Slots slots={data.slots} />
         </div>
       </div>
@@ -36,7 +34,7 @@ export function SessionDetail({ id }: { id: string }) {
   )
 }
 
-function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
+function Head({ view }: { view: SessionView }) {
   const { session_id, state, title, commands, holder } = view
   return (
     <div class="head">
@@ -45,11 +43,11 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
       <div class="tools">
         <Copy label="Copy resume" text={commands.resume} />
         <Copy label="Copy fork" text={commands.fork} />
-        {state === 'crashed' && <ActionButton action={closeAction(session_id, onChange)} />}
+        {state === 'crashed' && <ActionButton action={closeAction(session_id)} />}
         {holder === null ? (
           <ActionButton action={trashAction(session_id)} />
         ) : (
-          <ActionButton action={unlockAction(view, holder, onChange)} />
+          <ActionButton action={unlockAction(view, holder)} />
         )}
       </div>
     </div>
@@ -59,7 +57,6 @@ function Head({ view, onChange }: { view: SessionView; onChange: () => void }) {
 const unlockAction = (
   { session_id, epoch }: SessionView,
   { pid, since }: NonNullable<SessionView['holder']>,
-  done: () => void,
 ): Asked<'unlock'> => ({
   name: 'unlock',
   title: 'Unlock this session?',
@@ -67,7 +64,6 @@ const unlockAction = (
   verb: 'Unlock',
   isDangerous: true,
   body: () => ({ session_id, epoch: epoch ?? 0, since }),
-  done,
 })
 
 const trashAction = (session_id: string): Asked<'trash'> => ({
@@ -99,6 +95,61 @@ function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
           </li>
         ))}
       </ul>
+    </section>
+  )
+}
+
+function SessionFacts({ view }: { view: SessionView }) {
+  const { session_id, tool, workspace, turns, records, bytes, holder, spooled } = view
+  return (
+    <section>
+      <h2>Session</h2>
+      <ul class="panel facts">
+        <Fact name="Id">{session_id}</Fact>
+        <Fact name="Program">{shown(tool ?? '–')}</Fact>
+        <Fact name="Workspace">{shown(workspace ?? '–')}</Fact>
+        <Fact name="Begun">
+          <Ago at={view.created_at} />
+        </Fact>
+        <Fact name="Last record">
+          <Ago at={view.last_at} />
+        </Fact>
+        <Fact name="Size">
+          {shownCount(turns)} turns, {shownCount(records)} records, {formatBytes(bytes)}
+        </Fact>
+        <Fact name="Held by">
+          {holder === null ? 'no process' : `process ${holder.pid}, ${holder.liveness}`}
+        </Fact>
+        {spooled > 0 && <Fact name="Left by visitors">{spooled} entries</Fact>}
+      </ul>
+    </section>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <li class="row small">
+      <span class="dim">{name}</span>
+      <span class="wrap fill">{children}</span>
+    </li>
+  )
+}
+
+function Slots({ slots }: Pick<SessionView, 'slots'>) {
+  if (slots.length === 0) return null
+  return (
+    <section>
+      <h2>Slots</h2>
+      <div class="panel">
+        {slots.map((slot) => (
+          <details class="slot" key={slot.ext}>
+            <summary>
+              {shown(slot.ext, 80)} <span class="dim small">{formatBytes(slot.bytes)}</span>
+            </summary>
+            <pre tabIndex={0}>{shownLines(slot.value)}</pre>
+          </details>
+        ))}
+      </div>
     </section>
   )
 }

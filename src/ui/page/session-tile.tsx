@@ -14,73 +14,57 @@ function linkOf({ recorded, session_id, holds, waits_for }: SessionTile): string
   return key === undefined ? linkTo('now') : linkTo('workspaces', key)
 }
 
-const placeOf = ({ holds, waits_for, workspace, origin }: SessionTile): string | undefined =>
-  holds[0]?.name ?? waits_for?.name ?? workspace ?? origin?.directory
-
 export function SessionTileView({ tile }: { tile: SessionTile }) {
-  const { origin, session_id, state, since, last_at, holds, waits_for } = tile
-  const place = placeOf(tile)
+  const { origin, session_id, state, workspace, waits_for } = tile
+  const [claim] = tile.holds
   const purpose = tile.purpose ?? tile.title
-  const name = tile.agent ?? 'A session'
   const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
     .filter(Boolean)
     .join(', ')
   return (
-    <article class="tile" data-state={state} data-tone={toneOf(state)} data-session={session_id}>
+    <article class="tile" data-state={state} style={toneOf(state)} data-session={session_id}>
       <div class="line">
         <StateMark state={state} />
-        <span class="right dim small" title="In this state for">
-          <Ago at={since ?? last_at} />
-        </span>
+        <Ago class="right dim small" at={tile.since} />
       </div>
       <h3 class="line">
         <a class="whole cut" href={linkOf(tile)}>
-          {shown(name, 60)}
+          {shown(tile.agent ?? 'A session', 60)}
         </a>
         <span class="dim mono cut" title={shown(session_id)}>
           {shortened(shown(session_id), 14)}
         </span>
       </h3>
-      {place !== undefined && (
+      {workspace !== null && (
         <div class="line small">
-          <Place name={place} />
-          {holds[0] !== undefined && !holds[0].paths.includes('**') && (
-            <span class="dim cut">{pathsText(holds[0].paths)}</span>
+          <Place name={workspace} />
+          {claim !== undefined && !claim.paths.includes('**') && (
+            <span class="dim cut">{pathsText(claim.paths)}</span>
           )}
         </div>
       )}
-      {purpose !== null && <p class="purpose">{shown(purpose)}</p>}
+      {purpose !== null && <p class="cut">{shown(purpose)}</p>}
       {waits_for !== null && (
         <p class="small wrap">
           waits for {whatText(waits_for.paths, waits_for.name)}, held by{' '}
           {waits_for.held_by.map((id) => partyName(id)).join(', ')}
         </p>
       )}
-      {(tile.work?.text ?? tile.last_act) !== null && (
-        <p class="small dim cut">{shown(tile.work?.text ?? tile.last_act ?? '')}</p>
-      )}
+      {tile.work !== null && <p class="small dim cut">{shown(tile.work.text)}</p>}
       <div class="line small dim">
         {terminal !== '' && <span class="cut">{shown(terminal, 60)}</span>}
         {tile.pid !== null && <span>pid {tile.pid}</span>}
         <span class="right">
-          last act <Ago at={last_at} />
+          last act <Ago at={tile.last_at} />
         </span>
       </div>
-      <TileActions tile={tile} />
+      <div class="buttons">
+        {tile.recorded === 'crashed' && <ActionButton action={closeAction(session_id)} />}
+        {claim !== undefined && (
+          <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
+        )}
+      </div>
     </article>
-  )
-}
-
-function TileActions({ tile }: { tile: SessionTile }) {
-  const { recorded, session_id, state, holds } = tile
-  const claim = holds[0]
-  return (
-    <div class="buttons">
-      {state === 'crashed' && recorded === 'crashed' && <ActionButton action={closeAction(session_id)} />}
-      {claim !== undefined && (
-        <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
-      )}
-    </div>
   )
 }
 
@@ -95,15 +79,14 @@ export const breakAction = (
   effect: `${partyName(session_id)} loses its claim on ${name}. Its next change is refused, and the activity log names you and the reason.`,
   verb: 'Break claim',
   isDangerous: true,
-  line: { label: 'Reason, for the agent and the log', required: true },
+  needsReason: true,
   body: (reason) => ({ key, session_id, fence, reason }),
 })
 
-export const closeAction = (session_id: string, done?: () => void): Asked<'close'> => ({
+export const closeAction = (session_id: string): Asked<'close'> => ({
   name: 'close',
   title: 'Close this crashed session?',
   effect: `${partyName(session_id)} is recovered and closed. All that was acknowledged stays; it can be resumed later.`,
   verb: 'Close',
   body: () => ({ session_id }),
-  ...(done === undefined ? {} : { done }),
 })

@@ -1,13 +1,12 @@
 import { useRef } from 'preact/hooks'
 import type { ListedSession, SearchAnswer, SearchHit, SessionPage as Page } from '../protocol.ts'
-import { addressOf } from './api.ts'
+import { addressOf, useJson } from './api.ts'
 import { Ago, At } from './clock.tsx'
 import { formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './live.ts'
-import { Choices, Empty, ErrorBox, Place, ShellLine } from './parts.tsx'
+import { Choices, Empty, ErrorBox, ShellLine } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
 import { labelOf, StateMark } from './state-mark.tsx'
-import { useJson } from './use-json.ts'
 
 const pageSize = 50
 const maxHits = 200
@@ -19,7 +18,7 @@ export function SessionsPage() {
   const address = addressOf('/api/sessions', { state, text: q, from, limit: pageSize })
   // A session that begins or ends changes the totals.
   const version = JSON.stringify(now.value?.totals)
-  const { data, error } = useJson<Page>(address, version).state.value
+  const { data, error } = useJson<Page>(address, version)
   return (
     <>
       <div class="head">
@@ -69,7 +68,7 @@ function Search({ q }: { q: string }) {
 
 /** The events in which the text was found, as `stint sessions search` finds them. */
 function Hits({ q }: { q: string }) {
-  const { data, error } = useJson<SearchAnswer>(addressOf('/api/search', { q, limit: maxHits })).state.value
+  const { data, error } = useJson<SearchAnswer>(addressOf('/api/search', { q, limit: maxHits }))
   if (data === undefined && error !== undefined) return <ErrorBox error={error} />
   return (
     <section>
@@ -110,9 +109,7 @@ function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
       <span class="dim small">
         {shown(hit.type, 60)} {hit.seq ?? 'pending'}
       </span>
-      <span class="right dim small">
-        <At at={hit.at} />
-      </span>
+      <At class="right dim small" at={hit.at} />
       <p class="small wrap">
         {found === -1 ? text : text.slice(0, found)}
         {found !== -1 && <mark>{text.slice(found, found + q.length)}</mark>}
@@ -154,14 +151,13 @@ function SessionLine({ row }: { row: ListedSession }) {
         {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
       </a>
       <span class="right dim small">
-        <Ago at={row.last_at} />
+        {formatBytes(row.bytes)}, <Ago at={row.last_at} />
       </span>
-      <p class="line small dim">
-        <span>{shown(row.tool ?? '', 40)}</span>
-        {row.workspace !== null && <Place name={row.workspace} />}
-        <span class="right">
-          {shownCount(row.records)} records, {formatBytes(row.bytes)}
-        </span>
+      <p class="small dim cut">
+        {[row.tool ?? '', row.workspace ?? '', `${shownCount(row.records)} records`]
+          .filter((part) => part !== '')
+          .map((part) => shown(part))
+          .join(', ')}
       </p>
     </li>
   )

@@ -23,21 +23,8 @@ export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>): Ti
 }
 
 /** Fields that say what an event is about, the best first. */
-const tellingFields = [
-  'text',
-  'message',
-  'prompt',
-  'title',
-  'command',
-  'summary',
-  'content',
-  'tool_name',
-  'tool',
-  'name',
-  'path',
-  'file_path',
-  'ext',
-]
+const tellingFields =
+  'text message prompt title command summary content tool_name tool name path file_path ext'.split(' ')
 
 /** One line that says what an event is about: its telling field, or its JSON. */
 export function eventText(data: unknown): string {

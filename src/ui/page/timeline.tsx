@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { ActRow, EventPage, EventRow } from '../protocol.ts'
-import { addressOf, getJson } from './api.ts'
+import { addressOf, useJson } from './api.ts'
 import { At } from './clock.tsx'
-import { formatBytes, shortDuration, shown, shownCount, shownLines } from './format.ts'
+import { shortDuration, shown, shownCount, shownLines } from './format.ts'
 import { recordsVersion } from './live.ts'
 import { Copy, Empty, ErrorBox } from './parts.tsx'
 import { choose, route } from './route.ts'
 import { Glyph } from './state-mark.tsx'
 import { eventText, rowsOf, typeText } from './timeline-rows.ts'
-import { useJson } from './use-json.ts'
 
 /** Events that are shown at once. */
 const pageSize = 200
@@ -21,8 +20,7 @@ const pageSize = 200
 export function Timeline({ path, id, isHeld }: { path: string; id: string; isHeld: boolean }) {
   const { at, before = at === undefined ? undefined : String(Number(at) + pageSize / 2) } = route.value.query
   const address = addressOf(`${path}/events`, { before, limit: pageSize })
-  const { data, error } = useJson<EventPage>(address, before === undefined ? recordsVersion(id) : '').state
-    .value
+  const { data, error } = useJson<EventPage>(address, before === undefined ? recordsVersion(id) : '')
   const chosen = useSignal(at === undefined ? '' : `event ${at}`)
   useEffect(
     () => document.querySelector('.event.target')?.scrollIntoView({ block: 'center' }),
@@ -104,9 +102,7 @@ function EventLine({
       <span class="seq dim">{event.seq ?? '…'}</span>
       <strong class="cut">{typeText(event.type)}</strong>
       <bdi class="cut text">{eventText(event.data)}</bdi>
-      <span class="time dim">
-        <At at={event.at} />
-      </span>
+      <At class="time dim" at={event.at} />
     </button>
   )
 }
@@ -143,57 +139,28 @@ function ActLine({ act, isHeld, isChosen, onChoose }: LineProps & { act: ActRow;
       <bdi class="cut text">{shown(act.subject ?? '')}</bdi>
       <span class="cut">{texts[state]}</span>
       {act.outcome !== null && <span class="dim">{shortDuration(duration_ms)}</span>}
-      <span class="time dim">
-        <At at={act.at} />
-      </span>
+      <At class="time dim" at={act.at} />
     </button>
   )
 }
 
-/** An event in full; of a large one, the rest is loaded by a click. */
+/** An event in full. The list has only the begin of a large one. */
 function EventDetail({ event, path }: { event: EventRow; path: string }) {
-  const whole = useSignal<EventRow>(event)
-  const error = useSignal<unknown>(undefined)
-  const { seq = 0, data, masked, cut } = whole.value
-  const load = async (): Promise<void> => {
-    try {
-      const query = { before: seq + 1, limit: 1, full: 1 }
-      const { events } = await getJson<EventPage>(addressOf(`${path}/events`, query))
-      whole.value = events[0] ?? event
-    } catch (failure) {
-      error.value = failure
-    }
-  }
+  const address = addressOf(`${path}/events`, { before: (event.seq ?? 0) + 1, limit: 1, full: 1 })
+  const { data: page, error } = useJson<EventPage>(address)
+  const { data, masked } = page?.events[0] ?? event
   const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
-  return (
-    <>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
-      <Detail title={masked === true ? 'Secrets were replaced' : ''} text={text}>
-        {cut !== undefined && (
-          <button type="button" onClick={() => void load()}>
-            Load all {formatBytes(cut)}
-          </button>
-        )}
-      </Detail>
-    </>
-  )
+  if (error !== undefined) return <ErrorBox error={error} />
+  return <Detail title={masked === true ? 'Secrets were replaced' : ''} text={text} />
 }
 
-function Detail({
-  title,
-  text,
-  children,
-}: {
-  title: string
-  text: string
-  children?: preact.ComponentChildren
-}) {
+function Detail({ title, text }: { title: string; text: string }) {
   return (
     <div class="detail">
       <p class="line small dim">
         {title}
         <span class="right">
-          {children} <Copy text={text} />
+          <Copy text={text} />
         </span>
       </p>
       <pre tabIndex={0}>{shownLines(text)}</pre>

@@ -2,7 +2,7 @@ import { useComputed } from '@preact/signals'
 import type { ClaimRow, WaiterRow, WorkspaceView } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
 import { activitySentence, partyName, whatText } from './activity-sentence.ts'
-import { addressOf } from './api.ts'
+import { addressOf, useJson } from './api.ts'
 import { Ago, At, clock } from './clock.tsx'
 import { shown } from './format.ts'
 import { LaneChart } from './lane-chart.tsx'
@@ -11,7 +11,6 @@ import { Choices, ErrorBox } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 import { breakAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
-import { useJson } from './use-json.ts'
 
 /** The stretches of time that a workspace can be shown for, in milliseconds. */
 const stretches = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000 } as const
@@ -23,8 +22,7 @@ export function WorkspaceDetail({ id }: { id: string }) {
   // The right edge moves once in ten seconds, and at once when a claim changes.
   const to = useComputed(() => Math.ceil(clock.value / 10_000) * 10_000).value
   const address = addressOf('/api/workspace', { key: id, from: to - ms })
-  const { state, reload } = useJson<WorkspaceView>(address, claimsVersion(id))
-  const { data, error } = state.value
+  const { data, error } = useJson<WorkspaceView>(address, claimsVersion())
   if (data === undefined)
     return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
   return (
@@ -49,7 +47,7 @@ export function WorkspaceDetail({ id }: { id: string }) {
       </div>
       <section>
         <h2>Claims</h2>
-        <Claims view={data} onChange={reload} />
+        <Claims view={data} />
       </section>
       <section>
         <h2>What happened</h2>
@@ -81,13 +79,13 @@ function Legend() {
   )
 }
 
-function Claims({ view, onChange }: { view: WorkspaceView; onChange: () => void }) {
+function Claims({ view }: { view: WorkspaceView }) {
   if (view.claims.length + view.waiters.length === 0)
     return <p class="dim small">Free: the next session that asks gets it.</p>
   return (
     <ul class="panel">
       {view.claims.map((claim) => (
-        <ClaimLine key={`${claim.session_id} ${claim.fence}`} claim={claim} view={view} onChange={onChange} />
+        <ClaimLine key={`${claim.session_id} ${claim.fence}`} claim={claim} view={view} />
       ))}
       {view.waiters.map((waiter) => (
         <WaiterLine key={`${waiter.session_id} ${waiter.since}`} waiter={waiter} name={view.name} />
@@ -96,15 +94,7 @@ function Claims({ view, onChange }: { view: WorkspaceView; onChange: () => void 
   )
 }
 
-function ClaimLine({
-  claim,
-  view,
-  onChange,
-}: {
-  claim: ClaimRow
-  view: WorkspaceView
-  onChange: () => void
-}) {
+function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
   const { session_id, origin, paths, mode, standing, work, fence } = claim
   return (
     <li class="row" data-session={session_id}>
@@ -114,7 +104,7 @@ function ClaimLine({
         {mode === 'shared' ? 'shares' : 'holds'} {whatText(paths, view.name)}
       </span>
       <span class="right">
-        <ActionButton action={{ ...breakAction(view.key, view.name, session_id, fence), done: onChange }} />
+        <ActionButton action={breakAction(view.key, view.name, session_id, fence)} />
       </span>
       <p class="small wrap">{shown(claim.purpose ?? '')}</p>
       <p class="small dim wrap">
@@ -142,12 +132,10 @@ function Activities({ view }: { view: WorkspaceView }) {
   return (
     <ol class="panel">
       {newest.map((activity) => (
-        <li class="row activity" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
+        <li class="row" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
+          <At class="dim small" at={activity.at} />
           <StateMark state={activity.kind} />
-          <span class="right dim small">
-            <At at={activity.at} />
-          </span>
-          <p class="small wrap">{activitySentence(activity, view.name)}</p>
+          <span class="small wrap sentence">{activitySentence(activity, view.name)}</span>
         </li>
       ))}
     </ol>

@@ -1,16 +1,16 @@
 import type { WorkspaceList, WorkspaceRow } from '../protocol.ts'
+import { useJson } from './api.ts'
 import { Ago } from './clock.tsx'
 import { claimsVersion } from './live.ts'
 import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
 import { linkTo } from './route.ts'
 import { StateMark } from './state-mark.tsx'
-import { useJson } from './use-json.ts'
 
 /** Every workspace and resource that has a claim, a waiter or a history. */
 export function WorkspacesPage() {
   // The list is asked for again when the claims change.
   const version = claimsVersion()
-  const { data, error } = useJson<WorkspaceList>('/api/workspaces', version).state.value
+  const { data, error } = useJson<WorkspaceList>('/api/workspaces', version)
   if (data === undefined)
     return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
   return (
@@ -46,9 +46,7 @@ function WorkspaceLine({ row }: { row: WorkspaceRow }) {
       {row.store === 'postgres' && <span class="dim small">on the server</span>}
       {row.claims > 1 && <span class="small">{row.claims} claims</span>}
       {row.waiters > 0 && <StateMark state="waiting" label={`${row.waiters} waiting`} />}
-      <span class="right dim small">
-        <Ago at={row.last_at} />
-      </span>
+      <Ago class="right dim small" at={row.last_at} />
     </li>
   )
 }

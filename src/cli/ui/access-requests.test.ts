@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refusalOf, type RequestFacts } from './request-guard.ts'
+import { refusalOf, type RequestFacts } from './access.ts'
 
 /** A request of the page itself. */
 const own: RequestFacts = {

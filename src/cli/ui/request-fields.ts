@@ -1,32 +1,40 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { isString } from '../../base/text/fields.ts'
 
-/** The parameters of a request: each is checked before it is used. */
-export class RequestQuery {
-  readonly #given: URLSearchParams
+/** The query of a request, or the JSON of its body: each field is checked before it is used. */
+export class RequestFields {
+  readonly #given: Readonly<Record<string, unknown>>
 
-  constructor(given: URLSearchParams) {
+  constructor(given: Readonly<Record<string, unknown>>) {
     this.#given = given
   }
 
-  /** A text; undefined if it is missing or empty. */
+  /** A string; undefined if it is missing or empty. */
   text(name: string): string | undefined {
-    return this.#given.get(name) || undefined
+    const value = this.#given[name] ?? ''
+    if (!isString(value)) throw new StintError('ARG_ERROR', `${name} must be a string`)
+    return value === '' ? undefined : value
   }
 
   need(name: string): string {
     const value = this.text(name)
     if (value !== undefined) return value
-    throw new StintError('ARG_ERROR', `the parameter ${name} is missing`, { hint: 'docs/ui.md lists them.' })
+    throw new StintError('ARG_ERROR', `${name} is missing`, { hint: 'docs/ui.md lists the parameters.' })
   }
 
   /** A whole number from 0 on, such as a record or a time in milliseconds since the epoch. */
   count(name: string): number | undefined {
-    const value = this.text(name)
-    if (value === undefined) return undefined
-    const count = Number(value)
-    if (/^\d{1,15}$/.test(value)) return count
+    const value = String(this.#given[name] ?? '')
+    if (value === '') return undefined
+    if (/^\d{1,15}$/.test(value)) return Number(value)
     throw new StintError('ARG_ERROR', `${name} must be a whole number, not ${visibleText(value, 40)}`)
+  }
+
+  needCount(name: string): number {
+    const count = this.count(name)
+    if (count !== undefined) return count
+    throw new StintError('ARG_ERROR', `${name} must be a whole number`)
   }
 
   /** How many to send: at least 1 and at most `most`. */
@@ -34,10 +42,6 @@ export class RequestQuery {
     const limit = this.count('limit') ?? usual
     if (limit >= 1 && limit <= most) return limit
     throw new StintError('ARG_ERROR', `limit must be from 1 to ${most}`)
-  }
-
-  flag(name: string): boolean {
-    return ['1', 'true'].includes(this.text(name) ?? '')
   }
 
   choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {

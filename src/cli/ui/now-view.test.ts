@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byNeed, type TileEvidence, tileStateOf } from './tile-state.ts'
+import { byNeed, type TileEvidence, tileStateOf } from './now-view.ts'
 
 const now = 1_000_000
 const running = { state: 'running', since: 900 } as const
