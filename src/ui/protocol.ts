@@ -13,7 +13,7 @@ export type { ClaimActivity, ClaimMode, ClaimOrigin, Pending, SessionEvent, Sess
 export interface Answers {
   /** Body `{ token }`. The only request without the header `Authorization: Bearer SECRET`. */
   'POST /api/token': TokenAnswer
-  /** A tile for each session, runs, findings, refusals. `/api/now/stream` sends a line whenever it changes. */
+  /** A tile for each session, runs, findings, refusals; `/api/now/stream` sends it whenever it changes. */
   'GET /api/now': NowView
   /** Workspaces and resources that have claims, waiters or a history. */
   'GET /api/workspaces': WorkspaceList
