@@ -87,6 +87,7 @@ export {
   decideRefresh,
   decideRelease,
   type NewCall,
+  overlap,
   refuse,
   type ReleaseAnswer,
 } from './rules.ts'

@@ -10,7 +10,6 @@ import {
   localhostAllowedHostnames,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import { z } from 'zod'
 import { HeldClaims } from '../../src/cli/mcp/held-claims.ts'
 import { allTools, createServer } from '../../src/cli/mcp/serve.ts'
 import { defineTool, type ServerState } from '../../src/cli/mcp/tool.ts'
@@ -19,8 +18,7 @@ import { openRegister, openStore } from '../../src/cli/store.ts'
 const fixture = {
   title: 'Fixture',
   description: 'A tool that the conformance tool asks for',
-  input: z.object({}),
-  output: z.looseObject({}),
+  input: {},
   isReading: true,
 }
 

@@ -545,8 +545,8 @@ export const faultedCommands: readonly FaultedCommand[] = [
     },
   },
   {
-    title: 'mcp serve',
-    args: ['mcp', 'serve'],
+    title: 'mcp',
+    args: ['mcp'],
     input: toMcp([
       ['claim', { session: 'agent', workspace: 'WORLD/free' }],
       ['who', {}],

@@ -137,7 +137,11 @@ interface ShownTarget {
   waiters: readonly WaiterDescription[]
 }
 
-function renderTarget({ workspace, resource, claims, waiters }: ShownTarget, screen: Screen): string[] {
+/** A workspace or resource, its claims and its waiters, in lines. */
+export function renderTarget(
+  { workspace, resource, claims, waiters }: ShownTarget,
+  screen: Pick<Screen, 'columns' | 'verbose'>,
+): string[] {
   return [
     `${targetName(workspace ?? resource ?? '', screen.columns)}${freeText(claims)}`,
     ...claims.flatMap((claim) => renderClaim(claim, screen)),

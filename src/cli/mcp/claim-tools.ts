@@ -3,22 +3,26 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { WorkspaceClaims } from '../../lease/index.ts'
-import { describeTarget } from '../lock/lock-options.ts'
+import { overlap, type WorkspaceClaims } from '../../lease/index.ts'
 import { findParty } from './agent-session.ts'
 import { type ClaimWish, requestFor } from './held-claims.ts'
-import { defineTool, openTarget, sessionInput, targetInput, targetOutput, type ToolContext } from './tool.ts'
+import { defineTool, openTarget, targetInput, targetOf, type ToolContext } from './tool.ts'
+
+const noPath = 'name a file or a directory; for the whole workspace, leave paths out'
 
 const wishInput = {
   ...targetInput,
   paths: z
-    .array(z.string())
+    .array(z.string().min(1, noPath))
+    .min(1, noPath)
     .optional()
     .describe('Files, or directories with everything below them. Default: the whole workspace.'),
-  ...sessionInput,
+  session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
 }
 
-const maxWaitSeconds = 3600
+const waitSeconds = z.number().min(0).max(3600).optional()
+/** Clients give up after 60 s. */
+const defaultWaitSeconds = 45
 
 const claim = defineTool({
   name: 'claim',
@@ -26,37 +30,24 @@ const claim = defineTool({
   description:
     'Claims the workspace, or paths in it: no other session can edit them until you release them. ' +
     'If granted is false, another session holds them: leave them alone, and wait with wait_until_free.',
-  input: z.object({
+  input: {
     ...wishInput,
-    shared: z.boolean().optional().describe('Share them with other shared claims, as readers do.'),
     purpose: z.string().max(500).optional().describe('What you are going to do, for the other sessions.'),
-    wait_seconds: z.number().min(0).max(maxWaitSeconds).optional().describe('Wait for them. Default: 0.'),
-  }),
-  output: z.object({
-    granted: z.boolean(),
-    ...targetOutput,
-    session_id: z.string(),
-    paths: z.array(z.string()),
-    fence: z.number().optional().describe('Grows with every grant; a later holder has a higher one.'),
-    reason: z.string().optional(),
-  }),
+    wait_seconds: waitSeconds.describe('Wait for them. Default: 0.'),
+  },
   isReading: false,
-  async call({ shared, purpose, wait_seconds = 0, ...args }, context) {
+  async call({ purpose, wait_seconds = 0, ...args }, context) {
     const claims = openTarget(context, args)
-    const wish = { ...(await wishOf(context, claims, args)), mode: modeOf(shared), purpose }
-    const about = { ...describeTarget(claims), session_id: wish.party.sessionId }
-    const waitMs = wait_seconds * 1000
-    const acquiring = context.held.acquire(claims, wish, { waitMs, signal: context.signal })
+    const wish = { ...(await wishOf(context, claims, args)), purpose }
+    const about = { ...targetOf(claims), session_id: wish.party.sessionId }
+    const options = { waitMs: wait_seconds * 1000, signal: context.signal }
     try {
-      const { paths, fence } = await announced(acquiring, claims, wish, context)
+      const { paths } = await announced(context.held.acquire(claims, wish, options), claims, wish, context)
       const text = `granted: ${namesOf(paths)} in ${claims.name}, until you release it`
-      return { data: { granted: true, ...about, paths, fence }, text }
+      return { data: { granted: true, ...about, paths }, text }
     } catch (error) {
-      const reason = heldReason(error)
-      return {
-        data: { granted: false, ...about, paths: [...wish.paths], reason },
-        text: `refused: ${reason}`,
-      }
+      const reason = heldReason(error, wish)
+      return { data: { granted: false, ...about, paths: wish.paths, reason }, text: `refused: ${reason}` }
     }
   },
 })
@@ -67,8 +58,7 @@ const release = defineTool({
   description:
     'Gives up what you got by claim, or some paths of it, so that other sessions can go on. ' +
     'What your edits have claimed by themselves ends with your turn.',
-  input: z.object(wishInput),
-  output: z.object({ released: z.boolean(), ...targetOutput }),
+  input: wishInput,
   isReading: false,
   async call(args, context) {
     const claims = openTarget(context, args)
@@ -77,7 +67,7 @@ const release = defineTool({
     const { released, claim } = await context.held.release(claims, party.sessionId, given)
     const left = claim === undefined ? 'nothing' : namesOf(claim.paths)
     const text = released ? `released ${namesOf(given ?? ['**'])}` : `not released: you hold ${left} by claim`
-    return { data: { released, ...describeTarget(claims) }, text }
+    return { data: { released, ...targetOf(claims) }, text }
   },
 })
 
@@ -86,51 +76,39 @@ const waitUntilFree = defineTool({
   title: 'Wait until free',
   description:
     'Returns as soon as no other session holds the workspace, or these paths in it. It claims nothing. ' +
-    'If free is false, another session still holds them after the timeout.',
-  input: z.object({
-    ...wishInput,
-    timeout_seconds: z.number().min(0).max(maxWaitSeconds).optional().describe('Default: 60.'),
-  }),
-  output: z.object({
-    free: z.boolean(),
-    ...targetOutput,
-    waited_ms: z.number(),
-    reason: z.string().optional(),
-  }),
+    'If free is false, another session still holds them after wait_seconds.',
+  input: { ...wishInput, wait_seconds: waitSeconds.describe(`Default: ${defaultWaitSeconds}.`) },
   isReading: true,
-  async call({ timeout_seconds = 60, ...args }, context) {
+  async call({ wait_seconds = defaultWaitSeconds, ...args }, context) {
     const claims = openTarget(context, args)
     const wish = await wishOf(context, claims, args)
     const startedAtMs = systemClock.mono()
-    const waiting = claims.untilFree(requestFor(wish), {
-      waitMs: timeout_seconds * 1000,
-      signal: context.signal,
-    })
-    const reason = await announced(waiting, claims, wish, context).then(() => undefined, heldReason)
+    const options = { waitMs: wait_seconds * 1000, signal: context.signal }
+    const waiting = announced(claims.untilFree(requestFor(wish), options), claims, wish, context)
+    const reason = await waiting.then(
+      () => undefined,
+      (error: unknown) => heldReason(error, wish),
+    )
     const waited_ms = Math.round(systemClock.mono() - startedAtMs)
-    const data = { free: reason === undefined, ...describeTarget(claims), waited_ms }
-    const text = `free, after ${formatDuration(Math.round(waited_ms / 1000) * 1000)}`
+    const data = { free: reason === undefined, ...targetOf(claims), waited_ms }
     return reason === undefined
-      ? { data, text }
+      ? { data, text: `free, after ${formatDuration(Math.round(waited_ms / 1000) * 1000)}` }
       : { data: { ...data, reason }, text: `still held: ${reason}` }
   },
 })
 
 export const claimTools = [claim, release, waitUntilFree]
 
-const modeOf = (shared: boolean | undefined): ClaimWish['mode'] => (shared ? 'shared' : 'exclusive')
-
 const namesOf = (paths: readonly string[]): string =>
   paths.includes('**') ? 'all of it' : visibleText(paths.join(', '), 500)
 
-/** Makes the wish of a call: an exclusive claim, by the session that the server works for. */
+/** Makes the wish of a call, by the session that the server works for. */
 async function wishOf(
   { register }: ToolContext,
   claims: WorkspaceClaims,
   { paths = [], session, workspace }: { paths?: string[]; session?: string; workspace?: string },
 ): Promise<ClaimWish> {
-  const party = await findParty(register, session)
-  return { party, paths: claims.pathsOf(paths, workspace), mode: 'exclusive' }
+  return { party: await findParty(register, session), paths: claims.pathsOf(paths, workspace) }
 }
 
 /** How often a client learns that a call still waits. */
@@ -155,8 +133,12 @@ async function announced<Result>(
   }
 }
 
-/** The message of LOCK_HELD; any other error is thrown again. */
-function heldReason(error: unknown): string {
-  if (error instanceof StintError && error.code === 'LOCK_HELD') return error.message
-  throw error
+/** The message of LOCK_HELD, with the paths that are in the way; any other error is thrown again. */
+function heldReason(error: unknown, { paths }: ClaimWish): string {
+  if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
+  const { holder } = error.options.facts as { holder: { paths: readonly string[] } }
+  const isInTheWay = (path: string): boolean =>
+    overlap({ paths: [path], mode: 'exclusive' }, { paths, mode: 'exclusive' })
+  const inTheWay = holder.paths.filter(isInTheWay)
+  return inTheWay.includes('**') ? error.message : `${namesOf(inTheWay)} in ${error.message}`
 }

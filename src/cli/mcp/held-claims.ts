@@ -4,7 +4,6 @@ import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import {
   type AcquireRequest,
   type Claim,
-  type ClaimMode,
   defaultTtlMs,
   readDescent,
   type ReleaseAnswer,
@@ -15,18 +14,17 @@ import type { McpParty } from './agent-session.ts'
 export interface ClaimWish {
   party: McpParty
   paths: readonly string[]
-  mode: ClaimMode
   purpose?: string
 }
 
 /** How a server asks for a claim. It counts as its agent, so the two are never in each other's way. */
-export const requestFor = ({ party, paths, mode, purpose }: ClaimWish): AcquireRequest => ({
+export const requestFor = ({ party, paths, purpose }: ClaimWish): AcquireRequest => ({
   sessionId: party.sessionId,
   parent: party.parent,
   ...(party.parent !== undefined && { asParent: true }),
   holder: ownIdentity(),
   paths,
-  mode,
+  mode: 'exclusive',
   ttlMs: defaultTtlMs,
   purpose: purpose && registerEnvironmentSecrets().gate.text(purpose),
   descent: () => readDescent(process.pid),
@@ -43,32 +41,23 @@ export class HeldClaims {
   async acquire(
     claims: WorkspaceClaims,
     wish: ClaimWish,
-    options: { waitMs?: number; signal?: AbortSignal },
+    options: { waitMs: number; signal: AbortSignal },
   ): Promise<Claim> {
-    const acquiring = this.#acquire(claims, wish, options)
+    const { sessionId } = wish.party
+    const acquiring = claims.acquire(requestFor(wish), options).then(async ({ answer }) => {
+      this.#held.set(`${claims.key} ${sessionId}`, { claims, sessionId })
+      this.#timer ??= setInterval(() => void this.#refresh(), defaultTtlMs / 3).unref()
+      // The client does not learn of a claim that it has stopped waiting for.
+      if (options.signal.aborted) await this.release(claims, sessionId)
+      options.signal.throwIfAborted()
+      return answer.claim
+    })
     this.#acquiring.add(acquiring)
     try {
       return await acquiring
     } finally {
       this.#acquiring.delete(acquiring)
     }
-  }
-
-  async #acquire(
-    claims: WorkspaceClaims,
-    wish: ClaimWish,
-    options: { waitMs?: number; signal?: AbortSignal },
-  ): Promise<Claim> {
-    const { sessionId } = wish.party
-    const { answer } = await claims.acquire(requestFor(wish), options)
-    this.#held.set(`${claims.key} ${sessionId}`, { claims, sessionId })
-    this.#timer ??= setInterval(() => void this.#refresh(), defaultTtlMs / 3).unref()
-    if (options.signal?.aborted) {
-      // The client does not learn of a claim that it has stopped waiting for.
-      await this.release(claims, sessionId)
-      throw options.signal.reason as Error
-    }
-    return answer.claim
   }
 
   /** Gives up the session's claim, or these paths of it. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -77,7 +78,7 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
       .sort()
       .join(' '),
   ).toBe('claim history release search_sessions wait_until_free who')
-  expect(tools.every(({ outputSchema, annotations }) => outputSchema && annotations)).toBe(true)
+  expect(tools.every(({ description, annotations }) => description && annotations)).toBe(true)
   expect(await call('who')).toMatchObject({ text: expect.stringContaining('is free') })
   const granted = await call('claim', { purpose: 'new routes', paths: ['src'] })
   expect(granted.data).toMatchObject({ granted: true, workspace: world.workspace, paths: ['src'] })
@@ -87,7 +88,21 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
   expect((await call('release')).data).toMatchObject({ released: true })
   expect((await call('release')).data).toMatchObject({ released: false })
   expect(world.claims).toEqual([])
-  expect((await call('history')).text).toMatch(/granted src, new routes\n.* released after/)
+  const past = await call('history')
+  expect(past.text).toMatch(/granted src, new routes\n.* released after/)
+  // Neither says anything to a model.
+  expect(JSON.stringify([granted, past, await call('who')])).not.toMatch(/fence|workspace_key/)
+})
+
+test('a refusal names the paths that are in the way, and only those', async () => {
+  await using world = new McpWorld()
+  const [first, second] = [await world.connect(), await world.connect()]
+  await first.call('claim', { paths: ['src/x', 'docs'] })
+  const refused = await second.call('claim', { paths: ['src', 'test'] })
+  const inTheWay = expect.stringMatching(/^src\/x in .* is held by /)
+  expect(refused.data).toMatchObject({ granted: false, reason: inTheWay })
+  const waited = await second.call('wait_until_free', { wait_seconds: 0 })
+  expect(waited.data).toMatchObject({ free: false, reason: expect.stringMatching(/^docs, src\/x in /) })
 })
 
 test('granted means granted: of two servers, one gets the files, and the other learns who has them', async () => {
@@ -97,12 +112,12 @@ test('granted means granted: of two servers, one gets the files, and the other l
   const refused = await second.call('claim', { paths: ['src/a.ts'] })
   expect(refused.data).toMatchObject({ granted: false, reason: expect.stringContaining('tidy up') })
   expect(refused.isError).toBe(false)
-  expect((await second.call('wait_until_free', { timeout_seconds: 0 })).data).toMatchObject({ free: false })
+  expect((await second.call('wait_until_free', { wait_seconds: 0 })).data).toMatchObject({ free: false })
   const waiting = second.call('claim', { paths: ['src/a.ts'], wait_seconds: 60 })
   await until('it waits', async () => (await world.lock(['status'])).stdout.includes('waited_ms'))
   await first.call('release')
   expect((await waiting).data).toMatchObject({ granted: true, paths: ['src/a.ts'] })
-  expect((await first.call('claim', { paths: ['docs'], shared: true })).data).toMatchObject({ granted: true })
+  expect((await first.call('claim', { paths: ['docs'] })).data).toMatchObject({ granted: true })
 })
 
 test('a server counts as its agent: neither the agent nor its subagents are in its way', async () => {
@@ -213,7 +228,7 @@ test('an agent with several sessions is asked for its own, by the words of their
 
 test.each([
   ['claim', { wait_seconds: 600 }],
-  ['wait_until_free', { timeout_seconds: 600 }],
+  ['wait_until_free', { wait_seconds: 600 }],
 ])('%s tells for whom it waits; cancelled, it ends at once and leaves nothing', async (tool, args) => {
   await using world = new McpWorld()
   const [first, second] = [await world.connect(), await world.connect()]
@@ -242,6 +257,8 @@ test('bad arguments are answered with what to do, and change nothing', async () 
     { workspace: '.', resource: 'deploy' },
     { resource: '' },
     { paths: 'src' },
+    { paths: [''] },
+    { paths: [] },
     { wait_seconds: -1 },
   ]
   for (const args of bad) {
@@ -251,6 +268,58 @@ test('bad arguments are answered with what to do, and change nothing', async () 
   }
   expect(world.claims).toEqual([])
   expect((await call('who')).isError).toBe(false)
+})
+
+test.each([
+  [
+    'claim',
+    { timeout_seconds: 5 },
+    'claim has no argument timeout_seconds; its arguments are .*wait_seconds',
+  ],
+  ['wait_until_free', { timeout: 5 }, 'wait_until_free has no argument timeout; .* wait_seconds'],
+  ['who', { directory: '.' }, 'who has no argument directory; its arguments are workspace, resource, all'],
+])('%s with an unknown argument is answered with the right ones: %j', async (tool, args, answer) => {
+  await using world = new McpWorld()
+  const { call } = await world.connect()
+  expect(await call(tool, args)).toMatchObject({ isError: true, text: expect.stringMatching(answer) })
+})
+
+test('a wait ends before clients give up after a minute, unless the model asks for more', async () => {
+  await using world = new McpWorld()
+  const { client } = await world.connect()
+  const { tools } = await client.listTools()
+  const { inputSchema } = tools.find(({ name }) => name === 'wait_until_free') ?? {}
+  expect(inputSchema).toMatchObject({ properties: { wait_seconds: { description: 'Default: 45.' } } })
+})
+
+test('a line over 10 MB is answered with an error, in bounded memory, and the server goes on', async () => {
+  await using world = new McpWorld()
+  const server = world.start(process.execPath, [stintBin, 'mcp'], {
+    cwd: world.workspace,
+    stdio: 'pipe',
+  })
+  const { stdin } = server.child
+  const write = (text: string): Promise<unknown> =>
+    new Promise((resolve) => stdin?.write(text, resolve) ?? resolve(undefined))
+  const megabyte = 'x'.repeat(1 << 20)
+  for (const size of [11, 300]) {
+    await write('{"jsonrpc":"2.0","id":1,"method":"')
+    for (let sent = 0; sent < size; sent++) await write(megabyte)
+    await write('"}\n')
+  }
+  await write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' })}\n`)
+  await until('the server answers', () => server.output().stdout.includes('"id":2'))
+  const answers = server
+    .output()
+    .stdout.trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  const refusal = { id: null, error: { code: -32_600, message: expect.stringContaining('10485760 bytes') } }
+  expect(answers).toMatchObject([refusal, refusal, { id: 2 }])
+  const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8')
+  expect(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1])).toBeLessThan(250_000)
+  stdin?.end()
+  expect((await server.finished).code).toBe(0)
 })
 
 test('a server whose client disappears, or sends garbage, ends, and its claims end with it', async () => {

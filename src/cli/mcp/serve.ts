@@ -1,3 +1,4 @@
+import { Transform } from 'node:stream'
 import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { defineBareCommand } from '../../command/define-command.ts'
@@ -23,7 +24,8 @@ export const mcpServeCommand = defineBareCommand({
       store: await openStore(options.store, warn),
       held: new HeldClaims(),
     }
-    const transport = new StdioServerTransport()
+    const input = process.stdin.pipe(limitLines(refuseLine))
+    const transport = new StdioServerTransport(input, process.stdout, { maxBufferSize: 2 * maxLineBytes })
     const closed = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve())
       process.stdin.once('close', resolve).once('end', resolve)
@@ -35,6 +37,37 @@ export const mcpServeCommand = defineBareCommand({
     await state.held.close()
   },
 })
+
+const maxLineBytes = 10 << 20
+const newline = 0x0a
+
+/** Passes lines on; of a line over 10 MB it drops the rest, and calls `onLongLine`. */
+function limitLines(onLongLine: () => void): Transform {
+  let lineBytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      for (let start = 0; start < chunk.length;) {
+        const end = chunk.indexOf(newline, start) + 1 || chunk.length
+        const isDropped = lineBytes > maxLineBytes
+        lineBytes += end - start
+        if (!isDropped && lineBytes > maxLineBytes) {
+          // The part of the line that was passed on ends here: it is no message, and the transport skips it.
+          this.push('\n')
+          onLongLine()
+        } else if (!isDropped) this.push(chunk.subarray(start, end))
+        if (chunk[end - 1] === newline) lineBytes = 0
+        start = end
+      }
+      done()
+    },
+  })
+}
+
+/** Answers a line that was not read, and whose id is therefore not known. */
+function refuseLine(): void {
+  const error = { code: -32_600, message: `the message has over ${maxLineBytes} bytes, and was not read` }
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
+}
 
 const instructions =
   'stint keeps sessions that share a workspace from editing the same files. Call who before a large change, ' +
@@ -51,14 +84,13 @@ export function createServer(state: ServerState, tools: readonly McpTool[] = all
 }
 
 function addTool(server: McpServer, tool: McpTool, state: ServerState): void {
-  const { name, title, description, input, output, isReading } = tool
+  const { name, title, description, input, isReading } = tool
   server.registerTool(
     name,
     {
       title,
       description,
       inputSchema: input,
-      outputSchema: output,
       annotations: {
         title,
         readOnlyHint: isReading,

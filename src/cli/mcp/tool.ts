@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { type Register, WorkspaceClaims } from '../../lease/index.ts'
+import { type LeaseTarget, type Register, WorkspaceClaims } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
+import { describeTarget } from '../lock/lock-options.ts'
 import type { HeldClaims } from './held-claims.ts'
 
 /** The parts of a server that all of its tools share. */
@@ -20,26 +21,33 @@ export interface ToolContext extends ServerState {
   progress(message: string): void
 }
 
-/** A tool of the server. A model reads its name, description and schemas, and has nothing else to go by. */
+/** A tool of the server. A model reads its name, description and arguments, and has nothing else to go by. */
 export interface McpTool {
   name: string
   title: string
   description: string
   input: z.ZodObject
-  output: z.ZodObject
   /** Whether it changes nothing. */
   isReading: boolean
   call(args: never, context: ToolContext): Promise<{ data: Record<string, unknown>; text: string }>
 }
 
-/** Declares a tool, whose arguments and data have the types of its schemas. */
-export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
-  tool: Omit<McpTool, 'input' | 'output' | 'call'> & {
-    input: Input
-    output: Output
-    call(args: z.infer<Input>, context: ToolContext): Promise<{ data: z.infer<Output>; text: string }>
+/** Declares a tool with arguments of these types; an error names them if a call has another argument. */
+export function defineTool<Shape extends z.ZodRawShape>(
+  tool: Omit<McpTool, 'input' | 'call'> & {
+    input: Shape
+    call(args: z.infer<z.ZodObject<Shape>>, context: ToolContext): ReturnType<McpTool['call']>
   },
-): McpTool => tool
+): McpTool {
+  const names = Object.keys(tool.input).join(', ')
+  const input = z.strictObject(tool.input, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `${tool.name} has no argument ${issue.keys.join(', ')}; its arguments are ${names}`
+        : undefined,
+  })
+  return { ...tool, input }
+}
 
 /** The arguments with which a tool is told a workspace or a resource. */
 export const targetInput = {
@@ -53,18 +61,6 @@ export const targetInput = {
     .describe('Instead of a workspace: a name that all its users agree on, such as deploy:prod.'),
 }
 
-/** Which session the model works in, in the arguments of tools. */
-export const sessionInput = {
-  session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
-}
-
-/** The workspace or resource that the data of a tool is about. */
-export const targetOutput = {
-  workspace: z.string().optional(),
-  resource: z.string().optional(),
-  workspace_key: z.string(),
-}
-
 /** Opens the claims on the workspace or resource that the arguments name. */
 export function openTarget(
   { register }: ToolContext,
@@ -75,4 +71,13 @@ export function openTarget(
       hint: 'Give one of them.',
     })
   return WorkspaceClaims.open(register, { workspace: workspace && resolve(workspace), resource })
+}
+
+/** The workspace or resource that an answer is about, without its key, which says nothing to a model. */
+export function targetOf(target: Pick<LeaseTarget, 'key' | 'name'>): {
+  workspace?: string
+  resource?: string
+} {
+  const { workspace_key: _, ...shown } = describeTarget(target)
+  return shown
 }
