@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Terminal } from '../support/terminal.ts'
 import { until } from '../support/world.ts'
@@ -82,19 +82,16 @@ export async function startDaemon(rig: Rig): Promise<Agent> {
   return { ...codex, interactive: (prompt) => ['codex', ...asksNothing, prompt] }
 }
 
-/** Trusts all hooks as a user does: `/hooks` and `t` in a window of Codex. */
+/** Trusts all hooks as a user does whom Codex asks at its start; `/hooks` and `t` do the same later. */
 export async function trustHooks(rig: Rig): Promise<void> {
+  const config = join(rig.tmp, '.codex/config.toml')
+  const before = readFileSync(config, 'utf8')
   await using terminal = await Terminal.open(rig, ['sh', '-i'], 'window-hooks')
   terminal.resize(120, 40)
   terminal.enter(`cd ${rig.repository} && codex ${asksNothing.join(' ')}`)
-  // Codex reports hooks that are new or changed when it starts.
-  await rig.answer(terminal, { question: /Hooks need review/ }, 'Escape')
-  await terminal.shows(/Ask Codex to do anything/)
-  // Codex takes an Enter that comes with the text for a part of it.
-  terminal.press('/hooks')
-  await rig.answer(terminal, { question: /^› \/hooks/m }, 'Enter')
-  await rig.answer(terminal, { question: /t trust all/ }, 't')
-  await terminal.shows(/enter details · esc close/)
+  await rig.answer(terminal, { question: /› 1\. Review hooks/ }, '2')
+  await rig.answer(terminal, { question: /› 2\. Trust all and continue/ }, 'Enter')
+  await until('Codex has kept the answer', () => readFileSync(config, 'utf8') !== before)
 }
 
 interface ListedHook {

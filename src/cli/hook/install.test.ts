@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -15,7 +16,7 @@ import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
-import { projectRoot, stintBin, until } from '../../../test/support/world.ts'
+import { isRoot, openToAll, projectRoot, stintBin, until } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { hostSettings } from '../../hook-install/host-settings.ts'
@@ -304,6 +305,23 @@ test('a read-only file is not changed', async () => {
   const { code, ...finished } = await world.hook(['install', 'claude'])
   expect([code, finished.envelope().error?.code]).toEqual([7, 'PERMISSION_DENIED'])
   expect(contentOf(world.user)).toEqual(before)
+})
+
+test.runIf(isRoot)('a file of another user is not changed', async () => {
+  await using world = new HookUser(openToAll)
+  plant(world.file('claude'), mine)
+  const nobody = 65_534
+  const home = world.env.STINT_HOME ?? ''
+  mkdirSync(home, { mode: 0o700 })
+  for (const path of [home, world.user, dirname(world.file('claude'))]) chownSync(path, nobody, nobody)
+  chmodSync(world.tmp, 0o755)
+  const as = { uid: nobody, gid: nobody, cwd: world.user }
+  const { code, ...finished } = await world.stint(['hook', 'install', 'claude', '--json'], as)
+  expect([code, finished.envelope().error?.code]).toEqual([7, 'PERMISSION_DENIED'])
+  expect([world.read(world.file('claude')), readdirSync(dirname(world.file('claude')))]).toEqual([
+    mine,
+    ['settings.json'],
+  ])
 })
 
 test('a read-only home directory: the error names the settings file that cannot be written', async () => {

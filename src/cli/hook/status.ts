@@ -10,9 +10,9 @@ import {
   isMcpAgent,
   type ServerInstallation,
 } from '../../hook-install/mcp/install-server.ts'
+import { choiceFlags } from '../../hook-install/settings/command-text.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrap } from '../../base/text/wrap.ts'
 import { showWork } from '../terminal/progress.ts'
@@ -94,25 +94,8 @@ const installationColumns: Column<Installation>[] = [
   { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'STATE', cell: ({ state }) => state },
   { title: 'FILE', cell: ({ path }) => shortPath(path), cut: 'middle', least: 20 },
-  { title: 'OPTIONS', cell: chosenOptions, cut: 'end', least: 16 },
+  { title: 'OPTIONS', cell: ({ choices }) => choiceFlags(choices).join(' '), cut: 'end', least: 16 },
 ]
 
 const wrapBelow = (text: string, columns: number): string[] =>
   wrap(text, columns - 2).map((line) => `  ${line}`)
-
-function chosenOptions({ choices }: Installation): string {
-  return [
-    choices.scope && `scope ${choices.scope}`,
-    choices.hold && `hold ${choices.hold}`,
-    choices.subagents && `subagents ${choices.subagents}`,
-    choices.waitMs !== undefined && `waits ${formatDuration(choices.waitMs)}`,
-    choices.backgroundMs !== undefined && `background ${formatDuration(choices.backgroundMs)}`,
-    choices.promptHoldMs !== undefined && `prompt hold ${formatDuration(choices.promptHoldMs)}`,
-    choices.failClosed && 'fails closed',
-    choices.record && 'records',
-    choices.handover === false && 'no hand-over',
-    choices.prompts === false && 'no prompts',
-  ]
-    .filter(Boolean)
-    .join(', ')
-}
