@@ -152,24 +152,6 @@ const hasCall =
   ({ calls }: ClaimHolder): boolean =>
     calls.some((call) => call.id === id)
 
-/**
- * Notes a call that ran although its session has no claim any more and another one has: its user approved it
- * too late. Answers with the claim of the other session, which learns of it when it begins its next call.
- */
-export function noteLateCall(
-  claims: ClaimsRecord,
-  request: CallRequest,
-  observation: Observation,
-): Decision<Claim | undefined> {
-  const { answer } = beginCall(claims, request, observation, 0)
-  if (request.needs === 'anything' || answer.granted) return { answer: undefined }
-  const { by } = answer
-  const at = Math.round(observation.now.wall)
-  const late_call = { session_id: request.sessionId, name: request.call.name, at }
-  const next = claims.claims.map((claim) => (claim === by ? { ...claim, late_call } : claim))
-  return { next: { ...claims, claims: next }, answer: by }
-}
-
 const own = (holders: readonly ClaimHolder[], agent: Identity | null): ClaimHolder | undefined =>
   holders.find((holder) => agent !== null && isSameProcess(holder, agent))
 

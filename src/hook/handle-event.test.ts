@@ -338,40 +338,6 @@ test('a session that continues after its agent was killed has one claim, and sti
   expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
 })
 
-test('a call that its user approves after another session took over is noted, and both sessions are told', async () => {
-  await using stage = new Stage()
-  const [mine, other] = [stage.agent(), stage.agent()]
-  stage.send('pre', mine.identity)
-  stage.send('waiting', mine.identity)
-  stage.ahead = 31 * minute
-  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
-  expect(stage.send('post', mine.identity)).toEqual({
-    block: false,
-    context: expect.stringContaining('ran although session b has taken over the workspace'),
-  })
-  const told = stage.send('pre', other.identity, { sessionId: 'b' })
-  expect(told).toMatchObject({ context: expect.stringContaining('session a ran `make` in this workspace') })
-  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
-  const { activity } = WorkspaceClaims.open(stage.register, { workspace: stage.workspace })
-  expect(await activity.read()).toContainEqual(
-    expect.objectContaining({ kind: 'late', session_id: 'a', by: 'b' }),
-  )
-})
-
-test('a call that failed, was refused, or ran beside claims on single files, is not late', async () => {
-  await using stage = new Stage()
-  const [mine, other] = [stage.agent(), stage.agent()]
-  stage.send('pre', mine.identity)
-  stage.send('stop', mine.identity)
-  stage.send('pre', other.identity, { sessionId: 'b' })
-  expect(stage.send('post', mine.identity, { failure: { error: null } })).toEqual({ block: false })
-  expect(stage.send('pre', mine.identity).block).toBe(true)
-  expect(stage.send('post', mine.identity)).toEqual({ block: false })
-  stage.choices.scope = 'paths'
-  expect(stage.send('post', mine.identity)).toEqual({ block: false })
-  expect(stage.claims[0]?.late_call).toBeUndefined()
-})
-
 test('of two sessions in one process, only the one whose command runs in its workspace is busy', async () => {
   await using stage = new Stage()
   const [shared, other] = [await stage.commandingAgent('a'), stage.agent()]

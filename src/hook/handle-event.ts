@@ -41,7 +41,6 @@ import {
   type CallRequest,
   endCall,
   type EndedCall,
-  noteLateCall,
   type Party,
 } from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
@@ -59,15 +58,7 @@ import {
   isRenaming,
   startSession,
 } from './session-events.ts'
-import {
-  callRefusal,
-  handOverText,
-  intrusionText,
-  lateCallText,
-  pass,
-  sessionText,
-  type Verdict,
-} from './verdict.ts'
+import { callRefusal, handOverText, pass, sessionText, type Verdict } from './verdict.ts'
 
 /** The process and environment in which an event happens. */
 export interface HookContext {
@@ -121,7 +112,7 @@ function changeClaims(event: HookEvent, party: Party, choices: EventChoices, con
   }
   if (event.kind === 'pre') return beginToolCall(event, party, choices, context)
   let verdict = pass
-  if (event.kind === 'post') verdict = endToolCall(event, party, choices, context)
+  if (event.kind === 'post') endToolCall(event, party, choices, context)
   else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
   else if (event.kind === 'waiting') awaitUser(event, party, context)
   else if (event.kind === 'prompt')
@@ -265,8 +256,6 @@ function judgeCall(
     return { block: true, reason: callRefusal(workspace, answer.by, observation, met) }
   }
   if (before === undefined) return pass
-  const late = before.claims.find(({ session_id }) => session_id === claimant.session_id)?.late_call
-  if (late !== undefined) return { block: false, context: intrusionText(late, observation) }
   // The history is read only for a new grant, and only if the host can tell the model.
   if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
     return pass
@@ -357,35 +346,25 @@ function awaitUser(event: HookEvent, party: Party, { register, env }: HookContex
   handleWaiting({ id: event.callId, ...call }, party, register)
 }
 
-/** Ends a call. One that finds the claim of another session instead of its own has run too late. */
-function endToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
+/** Ends a call, and renews the claim of its session. */
+function endToolCall(
+  event: HookEvent,
+  party: Party,
+  { scope }: EventChoices,
+  { register }: HookContext,
+): void {
   const tool = changingTool(event)
-  if (tool === undefined) return pass
-  const { register } = context
+  if (tool === undefined) return
   const ended = { ...party, call: event.callId }
   const end = (claims: WorkspaceClaims): boolean =>
     claims.changeSync<EndedCall>((record, observation, _fence, tried) =>
       endCall(record, ended, observation, tried),
     ).answer.claim !== undefined
-  const here = tryCallTarget(event, tool, choices.scope)
-  const claims = here && WorkspaceClaims.open(register, here)
-  if (claims !== undefined && end(claims)) return pass
-  let isFound = false
+  const here = tryCallTarget(event, tool, scope)
+  if (here !== undefined && end(WorkspaceClaims.open(register, here))) return
   // The call changed the agent's directory, or removed the one it ran in: find the claim by its session.
-  if (choices.scope === 'workspace')
-    forEachClaimedSync(register, isOfSession(party.sessionId), (others) => {
-      isFound = end(others) || isFound
-    })
-  if (isFound || claims === undefined || event.failure !== undefined) return pass
-  // A host may also report the end of a call that was refused.
-  if (!claims.activity.hadClaimSync(party.sessionId)) return pass
-  const request = callRequest(event, tool, here?.needs ?? 'anything', party, choices, context)
-  const { answer: by, observation } = claims.changeSync((record, observation) =>
-    noteLateCall(record, request, observation),
-  )
-  if (by === undefined) return pass
-  claims.activity.noteLateCall(claimantOf(request), by, observation.now)
-  return { block: false, context: lateCallText(by) }
+  if (scope === 'workspace')
+    forEachClaimedSync(register, isOfSession(party.sessionId), (others) => void end(others))
 }
 
 /** The tool of an event; undefined if it changes no file. */

@@ -6,7 +6,6 @@ import {
   type Claim,
   type ClaimActivity,
   isInSharedServer,
-  type LateCall,
   type Observation,
   observeSession,
   originText,
@@ -108,16 +107,6 @@ export function handOverText(ended: readonly ClaimActivity[], { now }: Observati
   const more = ended.length - 1
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
   return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
-}
-
-/** Tells a model that its call ran too late. */
-export const lateCallText = (by: Claim): string =>
-  `stint: this call ran although session ${visibleText(by.session_id)} has taken over the workspace since you asked for it. Look whether the two of you have changed the same files, and tell the user.`
-
-/** Tells a model that a call of another session ran in the workspace that its own session holds. */
-export function intrusionText({ session_id, name, at }: LateCall, { now }: Observation): string {
-  const what = name === undefined ? 'a call' : `\`${visibleText(name, 60).replaceAll('`', "'")}\``
-  return `stint: session ${visibleText(session_id)} ran ${what} in this workspace ${roughDuration(now.wall - at)} ago, although your session holds it: its user had approved the call too late. Files that you know may have changed: read them again before you edit them.`
 }
 
 /** A claim in the way, and what its session does. */

@@ -10,7 +10,7 @@ import { covers } from './rules.ts'
  * An event in the activity log of a workspace. `takeover`: another session was granted the paths of a claim
  * that was dead or had expired. `late`: a call ran although another session had got the claim meanwhile.
  */
-export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break', 'late'] as const
+export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break'] as const
 export type ActivityKind = (typeof activityKinds)[number]
 
 /** The session of an activity, and what it works on. */
@@ -237,11 +237,6 @@ export class ActivityLog {
     this.#noteUnlessRepeated(asker, encounter, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
   }
 
-  /** Notes a call that ran after another session had got the claim: its user approved it too late. */
-  noteLateCall(asker: AskingActor, by: Claim, { wall }: Now): void {
-    this.#append({ ...withOrigin(asker), ...encounterOf('late', asker, by, wall) })
-  }
-
   /** Resolves when everything is written: a command that changes claims waits for it before it exits. */
   async written(): Promise<void> {
     await this.#logs?.written?.()
@@ -255,13 +250,6 @@ export class ActivityLog {
   /** The newest activities, oldest first: about the last 50. */
   async readRecent(): Promise<ClaimActivity[]> {
     return parseActivities((await this.#logs?.read(this.#key, recentBytes)) ?? [])
-  }
-
-  /** Whether a session has lost or given up a claim here, and was not refused since. */
-  hadClaimSync(sessionId: string): boolean {
-    const all = parseActivities(this.#logs?.readSync?.(this.#key) ?? [])
-    const last = all.findLast(({ session_id }) => session_id === sessionId)
-    return last !== undefined && last.kind !== 'refusal' && last.kind !== 'wait'
   }
 
   /** The claims of others that ended since the session of a claim was last here, if it was just granted. */

@@ -56,7 +56,6 @@ test('everything that is known about the work of a session is parsed back', () =
     background: [{ pid: 7, started: 3, name: 'vite', since: 9 }],
     turn_ended: true,
     dead_since: 10,
-    late_call: { session_id: 'b', name: 'make', at: 11 },
     holders: [
       {
         ...identity(97),

@@ -74,8 +74,6 @@ export interface Claim {
   turn_ended?: true
   /** When another session first found that the agent has died and left processes. */
   dead_since?: number
-  /** The last call of another session that ran although this claim was in force, if it was not told yet. */
-  late_call?: LateCall
   /** Set if hooks may begin and end calls of this claim with marks, without changing the record. */
   pass?: ClaimPass
   holders: ClaimHolder[]
@@ -89,15 +87,6 @@ export interface ClaimPass {
   mono: number
   /** The calls of the marks of this epoch and of earlier ones are in the record. */
   folded: number
-}
-
-/** A call that began under a claim, and ran after another session had got that claim. */
-export interface LateCall {
-  session_id: string
-  /** The program of a command, or the file of an edit. */
-  name?: string
-  /** When it ended, in milliseconds since the epoch. */
-  at: number
 }
 
 /** What the user of an agent has chosen, and what the hook knows about its host. */
@@ -293,8 +282,6 @@ function parseClaim(value: unknown): Claim | undefined {
   if (background.length > 0) claim.background = background
   if (value.turn_ended === true) claim.turn_ended = true
   if (isNumber(value.dead_since)) claim.dead_since = value.dead_since
-  const late = parseLateCall(value.late_call)
-  if (late !== undefined) claim.late_call = late
   const pass = parsePass(value.pass)
   if (pass !== undefined) claim.pass = pass
   return claim
@@ -309,12 +296,6 @@ function parsePolicy(value: unknown): CallPolicy | undefined {
     ...(isString(mark) && { mark }),
     ...(value.shared_process === true && { shared_process: true }),
   }
-}
-
-function parseLateCall(value: unknown): LateCall | undefined {
-  if (!isRecord(value) || !isString(value.session_id)) return undefined
-  const { session_id, name, at } = value
-  return { session_id, ...(isString(name) && { name }), at: numberOr(at, 0) }
 }
 
 function parseBackground(value: unknown): BackgroundProcess | undefined {

@@ -17,7 +17,6 @@ export {
   defaultCallPolicy,
   defaultTtlMs,
   type HolderCall,
-  type LateCall,
   isSameProcess,
   maxTtlMs,
   wholeWorkspace,

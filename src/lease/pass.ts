@@ -165,8 +165,8 @@ function findClaim(
   const { epoch, record } = readRecord(register, key)
   const claim = record?.claims.find(({ session_id }) => session_id === sessionId)
   if (claim?.pass === undefined || record?.closed === true) return undefined
-  // Node tells the session of a late call, and looks above and below a directory, at its next call.
-  if (claim.late_call !== undefined || (claim.unconfirmed && !isGranted)) return undefined
+  // Node looks above and below a directory at its next call.
+  if (claim.unconfirmed && !isGranted) return undefined
   return claim.holders.some((holder) => isSameProcess(holder, agent))
     ? { epoch, claim, since: claim.pass.uptime }
     : undefined
@@ -230,10 +230,9 @@ export function beginByMark(claims: WorkspaceClaims, call: MarkedCall): boolean 
   const claim = record.claims.find(({ session_id }) => session_id === sessionId)
   if (directory === undefined || claim?.pass === undefined || record.closed === true) return false
   const isOld = uptime - claim.pass.uptime > passSeconds || uptime < claim.pass.uptime
-  const isTold = claim.late_call !== undefined || claim.unconfirmed === true
   const isCovered = call.needs.every((need) => claim.paths.some((path) => covers(path, need)))
   const isHolder = claim.holders.some((holder) => isSameProcess(holder, agent))
-  if (isOld || isTold || !isCovered || !isHolder || !isInForce(claim, observation)) return false
+  if (isOld || claim.unconfirmed || !isCovered || !isHolder || !isInForce(claim, observation)) return false
   const marks = join(directory, sessionId, `${key}.${epoch}`)
   const mark = `+${call.id} ${uptime.toFixed(2)} ${agent.pid} ${call.kind}\n`
   if (!isMarkId(call.id) || ifPossible(() => appendPrivateFile(marks, mark) ?? true) === undefined)

@@ -100,7 +100,7 @@ export interface NowView {
   /** All sessions, also those without a tile: by tile state, and how many are closed. */
   totals: Record<TileState, number> & { closed: number }
   runs: NowRun[]
-  /** Refusals, late calls, takeovers and broken claims of the last hour, newest first, at most 50. */
+  /** Refusals, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: Incident[]
   /** What `stint status` tells to do. */
   findings: { name: string; level: string; text: string; fix: string | null }[]

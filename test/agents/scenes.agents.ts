@@ -191,7 +191,7 @@ test.each(agents)('a prompt of $name that is approved after another session has 
 })
 
 test.each(agents)(
-  'a prompt of $name that is approved after another session took over is told to both',
+  'a call of $name that is approved after another session took over runs: no hook can stop it',
   async (agent) => {
     await using rig = await Rig.open()
     const { model } = rig
@@ -219,10 +219,6 @@ test.each(agents)(
       { text: 'alice', holders: ['bob'] },
       { text: 'bob again', holders: ['bob'] },
     ])
-    const history = await rig.stint(['lock', 'history', '--json'], { cwd: rig.repository })
-    expect(history.stdout).toContain('"kind":"late"')
-    expect(model.request('alice')).toContain('this call ran although session')
-    expect(model.request('bob')).toContain('its user had approved the call too late')
   },
 )
 

@@ -75,7 +75,6 @@ const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
   takeover: 'taken',
   release: 'released',
   break: 'broken',
-  late: 'late call',
 }
 
 function detailsOf({ kind, by = '', held_ms, reason, purpose, paths, origin }: ClaimActivity): string {

@@ -3,7 +3,7 @@ import { type ClaimActivity, isClaimsKey, type Register, WorkspaceClaims } from 
 import type { Incident } from '../../ui/protocol.ts'
 
 /** Events in a workspace that a person may want to know at once. */
-const incidentKinds = new Set<ClaimActivity['kind']>(['refusal', 'late', 'takeover', 'break'])
+const incidentKinds = new Set<ClaimActivity['kind']>(['refusal', 'takeover', 'break'])
 const incidentMs = 3_600_000
 const maxIncidents = 50
 

@@ -39,7 +39,5 @@ export function activitySentence(activity: ClaimActivity, name: string): string 
       return `${party} released ${what}${held_ms === undefined ? '' : ` after ${shortDuration(held_ms)}`}`
     case 'break':
       return `${other} broke the claim of ${party} on ${what}${reason === undefined ? '' : `: ${shown(reason)}`}`
-    case 'late':
-      return `${party} ran a call in ${what} although ${other} had got it`
   }
 }

@@ -85,18 +85,11 @@ test('a claim that gets more paths goes on, and one that gives some back goes on
   expect(lane?.purpose).toBe('tidy')
 })
 
-test('refusals and late calls are moments, and a refusal ends a wait', () => {
-  const log = [
-    did('a', 'wait', 10, { by: 'b' }),
-    did('a', 'refusal', 20, { by: 'b' }),
-    did('a', 'late', 30, { by: 'b' }),
-  ]
+test('refusals are moments, and a refusal ends a wait', () => {
+  const log = [did('a', 'wait', 10, { by: 'b' }), did('a', 'refusal', 20, { by: 'b' })]
   const [lane] = lanes(log)
   expect(lane?.spans).toMatchObject([{ kind: 'waited', from: 10, to: 20, ending: { kind: 'refusal' } }])
-  expect(lane?.marks.map(({ at, kind, by }) => [at, kind, by])).toEqual([
-    [20, 'refusal', 'b'],
-    [30, 'late', 'b'],
-  ])
+  expect(lane?.marks.map(({ at, kind, by }) => [at, kind, by])).toEqual([[20, 'refusal', 'b']])
 })
 
 test('what the log has forgotten is known from the claims, the waiters and the time a claim was held', () => {
@@ -107,7 +100,7 @@ test('what the log has forgotten is known from the claims, the waiters and the t
     c: [['held', 40, 100, 'release']],
   })
   // The end of this claim was never noted: it is not there now.
-  expect(spansOf([did('a', 'grant', 10), did('a', 'late', 30)])).toEqual({
+  expect(spansOf([did('a', 'grant', 10), did('a', 'refusal', 30)])).toEqual({
     a: [['held', 10, 30, undefined]],
   })
 })

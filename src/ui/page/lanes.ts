@@ -74,7 +74,7 @@ function addActivity(lane: Lane, activity: ClaimActivity): void {
   }
   Object.assign(openSpan(lane, 'waited') ?? {}, { to: at, ending: activity })
   if (kind === 'wait') lane.spans.push({ kind: 'waited', from: at, to: null, paths })
-  else if (kind === 'refusal' || kind === 'late') lane.marks.push(activity)
+  else if (kind === 'refusal') lane.marks.push(activity)
   // A claim that gets more paths is granted again, and its span goes on.
   else if (kind === 'grant' && held !== undefined) held.paths = [...new Set([...held.paths, ...paths])]
   else if (kind === 'grant') lane.spans.push({ kind: 'held', from: at, to: null, paths })
