@@ -6,6 +6,8 @@ export const minSecretBytes = 6
 /** A string that contains the whole secret in one encoding. */
 export interface Form {
   text: string
+  /** The index of the secret. */
+  owner: number
   /** The number of base64 characters before it that encode bits of the secret and of what precedes it. */
   sharedBefore: number
   sharedAfter: number
@@ -21,17 +23,17 @@ const maxLines = 100
  * Lists the strings to search for: every form in docs/secrets.md. Each long line of a value of several lines
  * is a secret of its own, since a program may indent or number the lines.
  */
-export function formsOf(value: string): Form[] {
+export function formsOf(value: string, owner: number): Form[] {
   const lines = value.split(/[\r\n]+/).map((line) => line.trim())
   const secretLines = lines.filter((line) => line.length >= minLineLength && !isMonotonous(line))
   const texts = new Set([value, ...(lines.length > maxLines ? [] : secretLines)])
-  return [...texts].flatMap((text) => [...textForms(text), ...base64Forms(text)])
+  return [...texts].flatMap((text) => [...textForms(text, owner), ...base64Forms(text, owner)])
 }
 
 /** True if a string consists of one or two distinct characters, as rules and indentation do. */
 export const isMonotonous = (text: string): boolean => new Set(text).size < 3
 
-function textForms(text: string): Form[] {
+function textForms(text: string, owner: number): Form[] {
   const bytes = Buffer.from(text)
   const hex = bytes.toString('hex')
   const once = jsonEscaped(text)
@@ -43,6 +45,7 @@ function textForms(text: string): Form[] {
   const url = encodeURIComponent(wellFormed)
   return [...new Set([text, ...json, url, inForm(url), hex, hex.toUpperCase()])].map((form) => ({
     text: form,
+    owner,
     sharedBefore: 0,
     sharedAfter: 0,
     standsAlone: form === text && /^\d{1,15}$/.test(text),
@@ -61,7 +64,7 @@ const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
  * The base64 characters that depend on the value alone, whatever stands before and after it: for each of the
  * three offsets at which the value can start in a group of three bytes, in both alphabets.
  */
-function base64Forms(text: string): Form[] {
+function base64Forms(text: string, owner: number): Form[] {
   return [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.from(' '.repeat(offset) + text)
     const bits = 8 * bytes.length
@@ -69,16 +72,12 @@ function base64Forms(text: string): Form[] {
     const base64url = base64.replaceAll('+', '-').replaceAll('/', '_')
     return [...new Set([base64, base64url])].map((form) => ({
       text: form,
+      owner,
       sharedBefore: offset > 0 ? 1 : 0,
       sharedAfter: bits % 6 > 0 ? 1 : 0,
       standsAlone: false,
     }))
   })
-}
-
-/** A form and the index of the secret it belongs to. */
-export interface OwnedForm extends Form {
-  owner: number
 }
 
 /** Long enough to be rare in a text; V8 does not optimize a regular expression of over 20 KB. */
@@ -89,10 +88,10 @@ const maxHeadLength = 6
  * form; the rest of a form, which may have 500 KiB, is then compared.
  */
 export class FormSearch {
-  readonly #formsByHead = new Map<string, OwnedForm[]>()
+  readonly #formsByHead = new Map<string, Form[]>()
   readonly #heads: RegExp
 
-  constructor(forms: readonly OwnedForm[]) {
+  constructor(forms: readonly Form[]) {
     // Heads of one length: the expression matches only one of several heads at the same place.
     const headLength = forms.reduce((least, { text }) => Math.min(least, text.length), maxHeadLength)
     for (const form of forms) {
@@ -144,7 +143,7 @@ function isAt({ text: form, standsAlone }: Form, text: string, at: number): bool
 /** A digit that does not end an escape such as `%20`. */
 const digitBefore = /(?<!%[\dA-Fa-f])\d$/
 
-const spanOf = ({ text: form, sharedBefore, sharedAfter, owner }: OwnedForm, at: number): Span => ({
+const spanOf = ({ text: form, sharedBefore, sharedAfter, owner }: Form, at: number): Span => ({
   start: Math.max(0, at - sharedBefore),
   end: at + form.length + sharedAfter,
   owner,

@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { FormSearch, formsOf, isMonotonous, minSecretBytes, type OwnedForm } from './forms.ts'
+import { FormSearch, formsOf, isMonotonous, minSecretBytes, type Form } from './forms.ts'
 import { rewriteJson } from './rewrite-json.ts'
 import { checkSecretRef, formatSecretRef, maxSecretBytes, type SecretRef } from './secret-ref.ts'
 import { replaceSpans, type Span } from './spans.ts'
@@ -22,7 +22,7 @@ export class SecretGate {
   masksTokens = true
   readonly #refs: string[] = []
   readonly #values = new Set<string>()
-  readonly #forms: OwnedForm[] = []
+  readonly #forms: Form[] = []
   /** Built by the first search after a registration. */
   #search: FormSearch | undefined
 
@@ -43,7 +43,7 @@ export class SecretGate {
     }
     const owner = this.#refs.push(name) - 1
     this.#values.add(secret)
-    for (const form of formsOf(secret)) this.#forms.push({ ...form, owner })
+    for (const form of formsOf(secret, owner)) this.#forms.push(form)
     this.#search = undefined
   }
 

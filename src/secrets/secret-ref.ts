@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { ErrorCode } from '../base/errors/error-table.ts'
@@ -67,7 +68,9 @@ function readSecretFile(ref: SecretRef): string {
       const opened = fstatSync(fd)
       checkFile(ref, opened)
       const bytes = Buffer.allocUnsafe(opened.size)
-      return decode(ref, bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)))
+      const content = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+      if (isUtf8(content)) return content.toString()
+      throw unresolved('SECRET_UNSUPPORTED', ref, 'it is not UTF-8 text')
     } finally {
       closeSync(fd)
     }
@@ -93,15 +96,6 @@ function checkFile(ref: SecretRef, stat: Stats): void {
     throw unsafe(`other users may access it (mode ${(stat.mode & 0o777).toString(8)})`)
   if (stat.size > maxSecretBytes)
     throw unresolved('SECRET_UNSUPPORTED', ref, `it is larger than ${maxSecretBytes} bytes`)
-}
-
-function decode(ref: SecretRef, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    // The error gets no cause: no part of the file may reach a message.
-    throw unresolved('SECRET_UNSUPPORTED', ref, 'it is not UTF-8 text')
-  }
 }
 
 const invalid = (problem: string): StintError =>
