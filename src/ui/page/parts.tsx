@@ -46,10 +46,12 @@ export function ErrorBox({ error }: { error: unknown }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
   const hint = error instanceof ApiError ? error.hint : undefined
   return (
-    <div class="panel row" role="alert">
-      <StateMark state="fail" />
-      <strong class="wrap">{shown(message, 1000)}</strong>
-      {hint !== undefined && <p class="dim">{shown(hint, 1000)}</p>}
+    <div class="panel" role="alert">
+      <div class="row">
+        <StateMark state="fail" />
+        <strong class="wrap">{shown(message, 1000)}</strong>
+        {hint !== undefined && <p class="dim">{shown(hint, 1000)}</p>}
+      </div>
     </div>
   )
 }

@@ -29,11 +29,9 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
       </div>
       <h3 class="line">
         <a class="whole cut" href={linkOf(tile)}>
-          {shown(tile.agent ?? 'A session', 60)}
+          {shown(tile.agent ?? session_id, 60)}
         </a>
-        <span class="dim mono cut" title={shown(session_id)}>
-          {shortened(shown(session_id), 14)}
-        </span>
+        {tile.agent !== null && <span class="dim mono cut">{shortened(shown(session_id), 14)}</span>}
       </h3>
       {workspace !== null && (
         <div class="line small">
