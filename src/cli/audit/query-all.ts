@@ -71,7 +71,7 @@ interface LinesOptions extends Pick<AllLines, 'limit' | 'matcher'> {
 }
 
 /** Reads the matching audit lines of sessions, as they are asked for; within a session the oldest first. */
-export async function* linesOfSessions(
+async function* linesOfSessions(
   store: DriverStore,
   sessions: readonly SessionSummary[],
   { limit, matcher, onDamaged }: LinesOptions,
@@ -108,31 +108,30 @@ async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGene
     throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
 }
 
-export const csvHeader = csvColumns.join(',')
+const csvHeader = csvColumns.join(',')
 
 /** A line as text, as JSON, or as a row of CSV. */
-export const formatLine: Readonly<
-  Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>
-> = {
-  text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
-  json: (id, line) => visibleJson({ session_id: id, ...line }),
-  csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
-    [
-      id,
-      seq ?? '',
-      new Date(at).toISOString(),
-      type,
-      action,
-      subject ?? '',
-      key ?? '',
-      act ?? '',
-      ok ?? '',
-      error?.message ?? '',
-      detail === undefined ? '' : visibleJson(detail),
-    ]
-      .map((value) => csvCell(String(value)))
-      .join(','),
-}
+const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> =
+  {
+    text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
+    json: (id, line) => visibleJson({ session_id: id, ...line }),
+    csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
+      [
+        id,
+        seq ?? '',
+        new Date(at).toISOString(),
+        type,
+        action,
+        subject ?? '',
+        key ?? '',
+        act ?? '',
+        ok ?? '',
+        error?.message ?? '',
+        detail === undefined ? '' : visibleJson(detail),
+      ]
+        .map((value) => csvCell(String(value)))
+        .join(','),
+  }
 
 /** A cell of CSV. A spreadsheet would run a text that begins like a formula, so a quote comes before it. */
 function csvCell(text: string): string {

@@ -72,7 +72,7 @@ async function idsToVerify(
 }
 
 /** Verifies one session; undefined if it was removed meanwhile. */
-export async function verifyOne(
+async function verifyOne(
   { driver, inspect }: DriverStore,
   id: string,
   onBytes: (done: number) => void,

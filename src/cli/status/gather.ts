@@ -26,7 +26,7 @@ const namedSessions = 100
 export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
 /** Where the parts of a status come from that take time: `stint ui` keeps some from one look to the next. */
-export interface StatusSources {
+interface StatusSources {
   claims(home: string): Promise<AllClaims>
   sessions(home: string): Promise<SessionSummary[]>
   /** Undefined without a server. Hooks always keep claims in files, so both are shown. */

@@ -64,7 +64,7 @@ export const sweepCommand = defineBareCommand({
 })
 
 /** Sweeps the temp directory, and the parts of the home that the scope names. */
-export async function sweepScope(
+async function sweepScope(
   options: SweepOptions & { dryRun: boolean; scope: SweepScope },
   onSwept: () => void = () => {},
 ): Promise<SweepData> {
