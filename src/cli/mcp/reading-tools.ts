@@ -8,7 +8,6 @@ import { renderTarget } from '../lock/status.ts'
 import { describeFound, renderFound } from '../sessions/search.ts'
 import { defineTool, openTarget, targetInput, targetOf } from './tool.ts'
 
-const sinceMinutes = z.number().min(0).optional().describe('Only the last minutes.')
 const limitOf = (most: number) =>
   z.number().int().min(1).max(most).optional().describe('How many of the newest. Default: 20.')
 
@@ -58,16 +57,15 @@ const history = defineTool({
   title: 'What happened here',
   description:
     'Shows which sessions held the workspace, when and for what, and which were refused; the newest last.',
-  input: { ...targetInput, since_minutes: sinceMinutes, limit: limitOf(500) },
+  input: { ...targetInput, limit: limitOf(500) },
   isReading: true,
-  async call({ since_minutes, limit = 20, ...target }, context) {
+  async call({ limit = 20, ...target }, context) {
     const claims = openTarget(context, target)
-    const from = since_minutes === undefined ? 0 : (await claims.now()).wall - since_minutes * 60_000
-    const found = (await claims.activity.read()).filter(({ at }) => at >= from)
-    const newest = found.slice(-limit)
+    const all = await claims.activity.read()
+    const newest = all.slice(-limit)
     const text = newest.map(activityLine).join('\n') || `${visibleText(claims.name)} has no history`
     const activities = newest.map(withoutFence)
-    return { data: { ...targetOf(claims), activities, total: found.length }, text }
+    return { data: { ...targetOf(claims), activities, total: all.length }, text }
   },
 })
 
@@ -80,16 +78,12 @@ const searchSessions = defineTool({
   input: {
     text: z.string().min(1).describe('The text, as it was written; not a pattern.'),
     workspace: z.string().optional().describe('Only sessions of this workspace: any directory in it.'),
-    type: z.string().optional().describe('Only events of this type.'),
-    since_minutes: sinceMinutes,
     limit: limitOf(100),
   },
   isReading: true,
-  async call({ text, workspace, type, since_minutes, limit = 20 }, { store, signal }) {
+  async call({ text, workspace, limit = 20 }, { store, signal }) {
     const events: FoundEvent[] = []
     const search = store.search(text, {
-      type,
-      since: since_minutes === undefined ? undefined : since_minutes * 60_000,
       workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
       // A damaged session does not hide the others.
       onUnreadable: () => {},
