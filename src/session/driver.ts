@@ -1,5 +1,5 @@
 import type { MeasuredSessions } from './files/disk-use.ts'
-import type { SessionFiles } from './files/session-files.ts'
+import type { Repair } from './files/repair.ts'
 import type { LogEnds, LogName } from './log/log-end.ts'
 import type { Manifest, Revision } from './manifest.ts'
 import type { FoundRecord, SearchQuery } from './search-query.ts'
@@ -68,7 +68,7 @@ export interface StoreDriver {
   removed?(): Promise<RemovedSession[]>
   /** Optional: brings a removed session back, not held, and returns its id. `NOT_FOUND`, `NAME_TAKEN`. */
   restore?(name: string): Promise<string>
-  /** Optional: measures every session by kind, and those that are removed; by default `files` does. */
+  /** Optional: measures every session by kind, and those that are removed. */
   diskUse?(): Promise<MeasuredSessions>
   /** Optional: makes lists show a session as damaged, and makes writers verify it first. */
   noteDamage?(id: string, what: string): Promise<void>
@@ -78,6 +78,18 @@ export interface StoreDriver {
   readonly transfer?: TransferDriver
   /** Optional: what only a driver that keeps its sessions in files can do. */
   files?(): Promise<SessionFiles>
+}
+
+/** The operations that only a store in plain files has. */
+export interface SessionFiles {
+  /** The directory of removed sessions, until the sweep deletes them. */
+  readonly trash: string
+  /** The directory of a session. */
+  path(id: string): string
+  /** The paths of everything that was cut off or set aside. */
+  quarantined(id: string): string[]
+  /** Copies what is intact of a damaged session into a new one; a dry run only says what that is. */
+  repair(id: string, isDryRun: boolean): Promise<Repair>
 }
 
 /** A session that was removed, and not deleted yet. */

@@ -18,7 +18,6 @@ export { followEvents } from './follow-events.ts'
 export { type DiskUse, type MeasuredSessions, type UseKind, useKinds } from './files/disk-use.ts'
 export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './files/driver.ts'
 export type { RepairedLog } from './files/repair.ts'
-export type { SessionFiles } from './files/session-files.ts'
 export { sweepStagedSessions } from './files/staged-session.ts'
 export {
   holderStanding,

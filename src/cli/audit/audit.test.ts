@@ -75,7 +75,7 @@ test.each(changes)('verify, show and query report a line that was %s', async (_,
   }
 })
 
-test('query --all prints the lines of all sessions as text, JSON lines or CSV, with the same filters', async () => {
+test('query --all prints the lines of all sessions as text or JSON lines, with the same filters', async () => {
   await using world = new SessionWorld()
   await makeAudited(world)
   await using other = await world.store.create({ id: 'other' })
@@ -92,12 +92,11 @@ test('query --all prints the lines of all sessions as text, JSON lines or CSV, w
   expect(jsonLines((await query('--key', 'k1', '--json')).stdout)).toHaveLength(2)
   const limited = jsonLines((await query('--limit', '1', '--json')).stdout)
   expect(limited.map(({ session_id, seq }) => session_id + seq)).toEqual(['other1', 'mine6'])
-  const csv = (await query('--csv', '--action', 'mail')).stdout
-  expect(csv).toMatch(
-    /^session_id,seq,at,[^\n]*\nother,1,\d{4}-[^,]*Z,note,mail,"'=cmd\(""x""\), then\nmore",,,,,"\{""to"":""ada""\}"\n$/,
-  )
+  const text = await world.stint(['audit', 'query', '--all', '--action', 'mail'], {
+    env: { STINT_OUTPUT: 'text' },
+  })
+  expect(text.stdout).toMatch(/^other  1  [^]*mail/)
   expect((await query('mine')).code).toBe(2)
-  expect((await world.stint(['audit', 'query', 'mine', '--csv'])).code).toBe(2)
 })
 
 test('query --all goes on after a damaged log, and then fails', async () => {
@@ -107,8 +106,8 @@ test('query --all goes on after a damaged log, and then fails', async () => {
   await using other = await world.store.create({ id: 'older' })
   await other.audit({ action: 'mail' })
   await other.close()
-  const { code, stdout, stderr } = await world.stint(['audit', 'query', '--all', '--csv'])
-  expect([code, stdout.split('\n').length - 2]).toEqual([4, 3])
+  const { code, stdout, stderr } = await world.stint(['audit', 'query', '--all', '--json'])
+  expect([code, jsonLines(stdout).length]).toEqual([4, 3])
   expect(stderr).toContain('mine: line 3 is missing or changed')
   expect(stderr).toContain('AUDIT_CORRUPT')
 })

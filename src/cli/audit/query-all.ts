@@ -7,7 +7,7 @@ import { printLines } from '../terminal/print.ts'
 import { type AuditLine, NewestItems, renderLine } from './audit-lines.ts'
 
 interface AllLines {
-  format: 'text' | 'json' | 'csv'
+  json: boolean
   /** The newest so many of each session; all if undefined. */
   limit?: number
   /** Makes the filter of one session. */
@@ -17,27 +17,13 @@ interface AllLines {
   columns: number
 }
 
-const csvColumns = [
-  'session_id',
-  'seq',
-  'at',
-  'type',
-  'action',
-  'subject',
-  'key',
-  'act',
-  'ok',
-  'error',
-  'detail',
-]
-
 /**
  * Prints the matching audit lines of all sessions, newest activity first, as they are read. Throws at the end
  * if lines of a session are missing or cannot be read.
  */
 export async function printAllLines(
   store: DriverStore,
-  { format, limit, matcher, zone, columns }: AllLines,
+  { json, limit, matcher, zone, columns }: AllLines,
   warn: (message: string) => void,
 ): Promise<void> {
   const damaged: string[] = []
@@ -45,15 +31,15 @@ export async function printAllLines(
     damaged.push(id)
     warn(`${id}: ${message}`)
   }
-  const fit = (line: string): string => (format === 'text' ? wrapLines(line, columns) : line)
+  const formatLine = (id: string, line: AuditLine): string =>
+    json ? visibleJson({ session_id: id, ...line }) : wrapLines(`${id}  ${renderLine(line, zone)}`, columns)
   const lines = async function* (): AsyncGenerator<string> {
-    if (format === 'csv') yield csvHeader
     for await (const { session_id, line } of linesOfSessions(store, await store.list(), {
       limit,
       matcher,
       onDamaged,
     }))
-      yield fit(formatLine[format](session_id, line, zone))
+      yield formatLine(session_id, line)
   }
   if (!(await printLines(lines())) || damaged.length === 0) return
   throw new StintError(
@@ -106,35 +92,4 @@ async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGene
   const attested = attestedBy(inspection.manifest).audit?.count ?? 0
   if (last < attested)
     throw new StintError('AUDIT_CORRUPT', `line ${last + 1} is missing or changed, of ${attested} or more`)
-}
-
-const csvHeader = csvColumns.join(',')
-
-/** A line as text, as JSON, or as a row of CSV. */
-const formatLine: Readonly<Record<AllLines['format'], (id: string, line: AuditLine, zone: Zone) => string>> =
-  {
-    text: (id, line, zone) => `${id}  ${renderLine(line, zone)}`,
-    json: (id, line) => visibleJson({ session_id: id, ...line }),
-    csv: (id, { seq, at, type, action, subject, key, act, ok, error, detail }) =>
-      [
-        id,
-        seq ?? '',
-        new Date(at).toISOString(),
-        type,
-        action,
-        subject ?? '',
-        key ?? '',
-        act ?? '',
-        ok ?? '',
-        error?.message ?? '',
-        detail === undefined ? '' : visibleJson(detail),
-      ]
-        .map((value) => csvCell(String(value)))
-        .join(','),
-  }
-
-/** A cell of CSV. A spreadsheet would run a text that begins like a formula, so a quote comes before it. */
-function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -21,7 +21,6 @@ export const queryCommand = defineBareCommand({
   summary: 'Lines of an audit log as they are, or with --all of every session: by time, action, type or key.',
   options: {
     all: { type: 'boolean', help: 'every session, newest activity first; prints lines as they are read' },
-    csv: { type: 'boolean', help: 'with --all: comma-separated values, with a header' },
     since: { type: 'duration', value: 'D', help: 'only lines of the last D, such as 1h' },
     action: { type: 'string', value: 'A', help: 'only lines of this action' },
     subject: { type: 'string', value: 'TEXT', help: 'only lines whose subject contains this' },
@@ -42,19 +41,16 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --since 1h --action shell', 'of the last hour'],
     ['stint audit query mine --failed --json', 'what went wrong'],
     ['stint audit query --all --since 7d --failed', 'what went wrong this week, anywhere'],
-    ['stint audit query --all --csv > audit.csv', 'for a spreadsheet'],
   ],
   async run({ say, warn, json, screen }, { options, positionals }) {
-    const { all, csv, limit } = options
-    if (all ? positionals.length > 0 : csv)
-      throw new StintError('ARG_ERROR', all ? '--all and an id exclude each other' : '--csv goes with --all')
+    const { all, limit } = options
+    if (all && positionals.length > 0) throw new StintError('ARG_ERROR', '--all and an id exclude each other')
     if (all) {
       const store = await openStore(options.store, warn)
-      const format = csv ? 'csv' : json ? 'json' : 'text'
       const { columns } = screen
       await printAllLines(
         store,
-        { format, limit, matcher: () => lineMatcher(options), zone: options, columns },
+        { json, limit, matcher: () => lineMatcher(options), zone: options, columns },
         warn,
       )
       return undefined

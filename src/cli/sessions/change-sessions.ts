@@ -1,5 +1,4 @@
 import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import type { SessionSummary } from '../../session/index.ts'
 
 /** A session that a command could not change. */
 interface Unchanged {
@@ -18,13 +17,13 @@ interface Changes {
  * with everything that was done as `data`.
  */
 export async function changeSessions(
-  sessions: readonly Pick<SessionSummary, 'id'>[],
+  ids: readonly string[],
   signal: AbortSignal,
   change: (id: string) => Promise<void>,
 ): Promise<void> {
   const changes: Changes = { changed: [], failed: [] }
   let first: unknown
-  for (const { id } of sessions) {
+  for (const id of ids) {
     signal.throwIfAborted()
     try {
       await change(id)
@@ -36,7 +35,7 @@ export async function changeSessions(
     }
   }
   if (first === undefined) return
-  if (!(first instanceof StintError) || sessions.length === 1) throw first
+  if (!(first instanceof StintError) || ids.length === 1) throw first
   const more = changes.failed.length - 1
   throw new StintError(first.code, `${first.message}${more === 0 ? '' : ` (and ${more} more)`}`, {
     cause: first,

@@ -14,7 +14,6 @@ import { showWork } from '../terminal/progress.ts'
 import { formatDataSize, formatSpace, plural } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 import { describeSession, sessionColumns, type SessionDescription } from './describe.ts'
-import { measureSessions } from './measure-sessions.ts'
 
 const defaultLimit = 20
 
@@ -74,19 +73,22 @@ export const listCommand = defineBareCommand({
 
 /** A session with its bytes on disk by kind. */
 interface MeasuredSession extends SessionDescription {
-  disk: Required<DiskUse>['disk']
+  disk: DiskUse['disk']
 }
 
 /** The largest sessions, and what all of them and the trash take, in bytes. */
 async function listBySize(store: DriverStore, wanted: readonly SessionSummary[], count: number) {
-  const measured = await measureSessions(store)
+  const measured = await store.driver.diskUse?.()
+  if (measured === undefined)
+    throw new StintError('ARG_ERROR', `sessions of the store ${store.id} cannot be measured`)
+  measured.sessions.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
   const summaries = new Map(wanted.map((summary) => [summary.id, summary]))
   const sessions: MeasuredSession[] = []
   const space = {
     bytes: 0,
     disk_bytes: 0,
-    trash_bytes: measured.trashBytes,
-    trash_disk_bytes: measured.trashDiskBytes,
+    trash_bytes: measured.trash.bytes,
+    trash_disk_bytes: measured.trash.disk_bytes,
   }
   for (const { session_id, bytes, disk_bytes, disk } of measured.sessions) {
     const summary = summaries.get(session_id)

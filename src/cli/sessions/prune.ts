@@ -1,12 +1,10 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { SessionSummary } from '../../session/index.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { formatSpace, plural } from '../text/format.ts'
 import { changeSessions } from './change-sessions.ts'
-import { listSelected, selectOptions } from './select-sessions.ts'
-
-const { workspace, tool } = selectOptions
 
 export const pruneCommand = defineBareCommand({
   name: 'prune',
@@ -15,27 +13,32 @@ export const pruneCommand = defineBareCommand({
   options: {
     keep: { type: 'count', value: 'N', help: 'the newest N stay' },
     'older-than': { type: 'duration', value: 'D', help: 'sessions with a record of the last D stay' },
-    workspace,
-    tool,
+    state: { type: 'string', choices: ['closed', 'crashed'], help: 'only sessions in this state' },
+    workspace: { type: 'string', value: 'DIR', help: 'only those of this workspace; . is the current one' },
+    tool: { type: 'string', value: 'NAME', help: 'only those of this program' },
     yes: { type: 'boolean', help: 'move them' },
     ...storeOption,
   },
   examples: [
     ['stint sessions prune --keep 100 --older-than 90d', 'what would go: changes nothing'],
     ['stint sessions prune --keep 100 --older-than 90d --yes', 'and now do it'],
+    ['stint sessions prune --state crashed --older-than 30d', 'those that crashed long ago'],
   ],
   async run(context, { options }) {
-    const { keep, 'older-than': olderThanMs, yes } = options
+    const { keep, 'older-than': olderThanMs, state, workspace, tool, yes } = options
     if (keep === undefined && olderThanMs === undefined)
       throw new StintError('ARG_ERROR', 'say what stays: --keep N, --older-than D, or both', {
         hint: 'stint sessions prune --keep 100 --older-than 90d',
       })
     const store = await openStore(options.store, context.warn)
-    const all = await listSelected(store, options)
+    const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
+    const listed = await store.list(filter)
+    const all = listed.filter((each) => state === undefined || each.state === state)
     const old = prunable(all, { keep, olderThanMs, now: Date.now() })
-    if (yes) await changeSessions(old, context.signal, (id) => store.remove(id))
+    const ids = old.map(({ id }) => id)
+    if (yes) await changeSessions(ids, context.signal, (id) => store.remove(id))
     return {
-      sessions: old.map(({ id }) => id),
+      sessions: ids,
       bytes: old.reduce((sum, { bytes }) => sum + bytes, 0),
       disk_bytes: old.reduce((sum, { bytes, diskBytes = bytes }) => sum + diskBytes, 0),
       kept: all.length - old.length,

@@ -21,11 +21,11 @@ export const restoreCommand = defineBareCommand({
     if (positionals.length === 0) return { trash: removed.map(describeRemoved), restored: [] }
     const wanted = positionals.map((given) => findRemoved(removed, given))
     const names = new Map(wanted.map(({ id, name }) => [id, name]))
-    await changeSessions(wanted, context.signal, async (id) => {
+    await changeSessions([...names.keys()], context.signal, async (id) => {
       await store.driver.restore?.(names.get(id) ?? id)
       await noteRestore(store, id, context.warn)
     })
-    return { trash: null, restored: wanted.map(({ id }) => id) }
+    return { trash: null, restored: [...names.keys()] }
   },
   render({ trash, restored }, { columns }) {
     if (trash === null) return `${restored.join(', ')} ${restored.length === 1 ? 'is' : 'are'} back`

@@ -1,48 +1,41 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { DriverStore, SessionSummary } from '../../session/index.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
-import { plural, shortPath } from '../text/format.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { DriverStore, SessionSummary } from '../../session/index.ts'
+import { formatAge, plural, shortPath } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openStore, storeOption } from '../store.ts'
 import { changeSessions } from './change-sessions.ts'
-import { renderSelection, selectOptions, selectSessions } from './select-sessions.ts'
+import { findSession } from './which-session.ts'
 
 export const rmCommand = defineBareCommand({
   name: 'rm',
   summary:
     'Moves sessions to the trash, from which `stint sessions restore` brings them back. `stint sweep --scope sessions` deletes what is there for good.',
   options: {
-    ...selectOptions,
-    'dry-run': { type: 'boolean', help: 'say which; change nothing' },
     yes: { type: 'boolean', help: 'do not ask; exact ids are never asked about' },
     ...storeOption,
   },
-  positionals: '[ID...]',
+  positionals: 'ID...',
   examples: [
     ['stint sessions rm mine other --yes', '`stint sessions restore mine` brings one back'],
-    ['stint sessions rm --state crashed --older-than 30d', 'all that crashed long ago; asks first'],
+    ['stint sessions prune --state crashed --older-than 30d', 'those that crashed long ago'],
   ],
   async run(context, { options, positionals }) {
     const store = await openStore(options.store, context.warn)
-    const { sessions, isExact } = await selectSessions(store, positionals, options)
-    const dryRun = options['dry-run']
-    const ids = sessions.map(({ id }) => id)
-    if (!dryRun && sessions.length > 0) {
-      const what = sessions.length === 1 ? 'it' : `these ${sessions.length}`
-      const question = `${renderSelection(sessions, Date.now())}\nMove ${what} to the trash?`
-      await confirm(
-        options.yes || isExact,
-        sessions.length === 1 ? 'removing a session' : 'removing sessions',
-        question,
-      )
+    const { ids, isExact } = await findSessions(store, positionals)
+    if (!options.yes && !isExact) {
+      const what = ids.length === 1 ? 'it' : `these ${ids.length}`
+      const question = `${await describeAll(store, ids)}\nMove ${what} to the trash?`
+      await confirm(false, ids.length === 1 ? 'removing a session' : 'removing sessions', question)
     }
-    const trash = await removeSessions(store, dryRun ? [] : sessions, context.signal)
-    return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, dry_run: dryRun, trash }
+    const trash = await removeSessions(store, ids, context.signal)
+    return { ...(ids.length === 1 && { session_id: ids[0] }), sessions: ids, trash }
   },
-  render({ sessions, dry_run, trash }, { columns }) {
-    if (sessions.length === 0) return 'no such sessions'
+  render({ sessions, trash }, { columns }) {
     const some = sessions.length > 3 ? plural(sessions.length, 'session') : sessions.join(', ')
-    if (dry_run) return `would be moved to the trash: ${sessions.join(', ')}`
     const be = sessions.length === 1 ? 'is' : 'are'
     return wrapLines(
       trash === null
@@ -53,14 +46,54 @@ export const rmCommand = defineBareCommand({
   },
 })
 
+/** The ids of the sessions with these names, and whether each name was a whole id. */
+async function findSessions(
+  store: DriverStore,
+  names: readonly string[],
+): Promise<{ ids: string[]; isExact: boolean }> {
+  if (names.length === 0)
+    throw new StintError('ARG_ERROR', 'no session given', {
+      hint: 'Give ids; `stint sessions list` shows all, `stint sessions prune` removes old ones.',
+    })
+  const ids = new Set<string>()
+  let isExact = true
+  for (const name of names) {
+    const found = await findSession(store, name)
+    ids.add(found.id)
+    isExact &&= found.isExact
+  }
+  return { ids: [...ids], isExact }
+}
+
+const shownAtMost = 10
+
+/** The sessions that are about to be removed, for the user who is asked. */
+async function describeAll(store: DriverStore, ids: readonly string[]): Promise<string> {
+  const all = new Map((await store.list()).map((summary) => [summary.id, summary]))
+  const rows = ids.slice(0, shownAtMost).map((id) => {
+    const summary = all.get(id)
+    // A directory of a session may be too damaged for a list.
+    return summary === undefined ? `${id} (damaged)` : describe(summary, Date.now())
+  })
+  const rest = ids.length - rows.length
+  return [...rows, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n')
+}
+
+function describe(summary: SessionSummary, now: number): string {
+  const { id, state, title, records, bytes, diskBytes = bytes, lastAt } = summary
+  const what = title === undefined ? '' : `${visibleText(title, 60)}, `
+  const age = formatAge(Math.max(0, now - lastAt))
+  return `${id} (${what}${state}, ${plural(records, 'record')}, ${formatBytes(diskBytes)}, ${age} old)`
+}
+
 /** Moves sessions to the trash; returns the directory of the trash, null for a server. */
 export async function removeSessions(
   store: DriverStore,
-  sessions: readonly SessionSummary[],
+  ids: readonly string[],
   signal: AbortSignal,
 ): Promise<string | null> {
   // First, because this loads code, which may fail.
   const trash = (await store.driver.files?.())?.trash ?? null
-  await changeSessions(sessions, signal, (id) => store.remove(id))
+  await changeSessions(ids, signal, (id) => store.remove(id))
   return trash
 }

@@ -29,11 +29,6 @@ const ids = async (world: SessionWorld): Promise<string[]> =>
 test('rm takes several ids, and restore brings them back as they were', async () => {
   await using world = new SessionWorld()
   for (const id of ['a', 'b', 'c']) await world.make(id, 2)
-  expect(dataOf(await world.run('rm', 'a', 'b', '--dry-run'))).toMatchObject({
-    sessions: ['a', 'b'],
-    dry_run: true,
-  })
-  expect(await ids(world)).toEqual(['a', 'b', 'c'])
   expect(dataOf(await world.run('rm', 'a', 'b', '--yes')).sessions).toEqual(['a', 'b'])
   expect(await ids(world)).toEqual(['c'])
   const { trash } = dataOf(await world.run('restore'))
@@ -94,18 +89,15 @@ test('restore takes the newest of several removed under one id, and never replac
   expect(errorOf(await world.run('restore', '--', '../mine'))?.code).toBe('SESSION_ID_INVALID')
 })
 
-test('rm by state and age leaves everything else alone', async () => {
+test('prune by state and age leaves everything else alone', async () => {
   await using world = new SessionWorld()
   await makeOld(world, { old: 40, young: 1 })
   await crash(world, 'crashed')
   await world.hold('active')
-  expect(
-    dataOf(await world.run('rm', '--state', 'crashed', '--older-than', '30d', '--yes')).sessions,
-  ).toEqual([])
-  expect(dataOf(await world.run('rm', '--state', 'closed', '--older-than', '30d', '--yes')).sessions).toEqual(
-    ['old'],
-  )
-  expect(dataOf(await world.run('rm', '--state', 'crashed', '--yes')).sessions).toEqual(['crashed'])
+  const prune = async (...args: string[]) => dataOf(await world.run('prune', ...args, '--yes')).sessions
+  expect(await prune('--state', 'crashed', '--older-than', '30d')).toEqual([])
+  expect(await prune('--state', 'closed', '--older-than', '30d')).toEqual(['old'])
+  expect(await prune('--state', 'crashed', '--older-than', '0s')).toEqual(['crashed'])
   expect(await ids(world)).toEqual(['active', 'young'])
 })
 
@@ -170,8 +162,8 @@ test('prune says what would go, and moves it only with --yes; what is in use or 
 
 test.each([
   [['rm'], 'no session given'],
-  [['rm', 'a', '--state', 'closed'], 'not both'],
-  [['rm', '--older-than', '30d'], 'no session given'],
+  [['prune', '--state', 'closed'], 'say what stays'],
+  [['prune', '--keep', '1', '--state', 'active'], '--state'],
 ])('%j is refused, and changes nothing', async (args, message) => {
   await using world = new SessionWorld()
   await world.make('a', 1)

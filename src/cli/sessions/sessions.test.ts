@@ -466,7 +466,6 @@ test('rm moves a session to the trash, which the sweep empties; it asks about a 
   expect(dataOf(await world.run('rm', 'mine'))).toEqual({
     session_id: 'mine',
     sessions: ['mine'],
-    dry_run: false,
     trash: join(world.home, 'trash'),
   })
   expect(existsSync(join(world.home, 'trash/mine/manifest.json'))).toBe(true)

@@ -71,7 +71,7 @@ export function uiEndpoints({
     },
     'POST /api/actions/trash': async ({ body, signal }) => {
       const { summary } = await openSession(store, body.need('session_id'))
-      return { session_id: summary.id, trash: await removeSessions(store, [summary], signal) }
+      return { session_id: summary.id, trash: await removeSessions(store, [summary.id], signal) }
     },
   }
   const asJson = ([route, answer]: [string, (call: Call) => Promise<unknown>]) =>

@@ -1,6 +1,7 @@
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import {
   createStore,
+  type DiskUse,
   type MeasuredSessions,
   emptyState,
   type HeldSession,
@@ -25,7 +26,6 @@ import {
 import { emptyLogEnds } from '../../session/log/index.ts'
 import { Database, type DatabaseOptions, milliseconds, untilOnDisk } from '../database.ts'
 import { wantedSessions } from '../waiters.ts'
-import { measureRows } from './disk-use.ts'
 import { forkRows } from './fork.ts'
 import { PostgresSession } from './held-session.ts'
 import { openTakenRow } from './open-session.ts'
@@ -191,7 +191,7 @@ export class PostgresDriver implements StoreDriver {
   }
 
   async diskUse(): Promise<MeasuredSessions> {
-    return await measureRows(this.#database, postgresId)
+    return await measureRows(this.#database)
   }
 
   async ids(prefix: string): Promise<string[]> {
@@ -216,4 +216,35 @@ export class PostgresDriver implements StoreDriver {
       write: (transfer, id) => writeTransferToRows(this.#database, transfer, this.#clock.now(), id),
     }
   }
+}
+
+/** Bytes of a row besides its columns: its header, its keys and its entry in the index. */
+const rowBytes = 60
+
+/** Adds up what the rows of one table take for a session, as they are stored: compressed, where they are. */
+const sizeIn = (table: string, ...columns: string[]): string =>
+  `(SELECT coalesce(sum(${columns.map((column) => `pg_column_size(${column})`).join(' + ')} + ${rowBytes}), 0)
+    FROM stint.${table} WHERE ${table}.session = owner.key)`
+
+const useSql = `SELECT id, removed_at IS NOT NULL AS removed,
+    ${sizeIn('journal', 'line')} AS journal, ${sizeIn('audit', 'line')} AS audit,
+    ${sizeIn('blob', 'content')} AS blobs,
+    ${sizeIn('snapshot', 'body')} + ${sizeIn('state', 'content')} AS snapshots,
+    ${sizeIn('revision', 'body')} + ${sizeIn('spool', 'entry')} + pg_column_size(manifest) + ${rowBytes} AS other
+  FROM stint.session AS owner WHERE store = $1`
+
+/** Measures every session on the server by kind, and those that are removed and not purged yet. */
+async function measureRows(database: Database): Promise<MeasuredSessions> {
+  // It reads the sizes of all rows, which may take minutes.
+  const rows = await database.transaction((query) => query(useSql, postgresId), { long: true })
+  const measured: MeasuredSessions = { sessions: [], trash: { bytes: 0, disk_bytes: 0 } }
+  for (const { id, removed, journal, audit, blobs, snapshots, other } of rows) {
+    const sizes = { journal, audit, blobs, snapshots, other }
+    const kinds = Object.entries(sizes).map(([kind, size]) => [kind, Number(size)] as const)
+    const bytes = kinds.reduce((sum, [, size]) => sum + size, 0)
+    const disk = { quarantine: 0, ...Object.fromEntries(kinds) } as DiskUse['disk']
+    if (removed !== true) measured.sessions.push({ session_id: String(id), bytes, disk_bytes: bytes, disk })
+    else measured.trash = { bytes: measured.trash.bytes + bytes, disk_bytes: measured.trash.bytes + bytes }
+  }
+  return measured
 }

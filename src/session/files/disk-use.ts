@@ -1,29 +1,35 @@
 import { type Dirent, lstatSync, type Stats } from 'node:fs'
+import { join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { diskBytesOf, type SpaceCounter } from '../../base/fs/disk-space.ts'
+import { diskBytesOf, SpaceCounter } from '../../base/fs/disk-space.ts'
+import { homeError } from '../../base/fs/home.ts'
 import { listSteps } from '../../base/fs/list-steps.ts'
+import { measureSteps } from '../../base/fs/measure-tree.ts'
 import { bytePath, latin1Of } from '../../base/fs/paths.ts'
-import { stepEnds } from '../../base/process/run-generator.ts'
+import { runInTurns, stepEnds } from '../../base/process/run-generator.ts'
 import { parseSegmentName } from '../log/log-files.ts'
+import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
 export type UseKind = (typeof useKinds)[number]
 
-/** What a session takes, in bytes: the length of its files, and what the disk lost to them. */
-export interface DiskUse extends Record<UseKind, number> {
+/** What a session takes, in bytes. */
+export interface DiskUse extends UsedSpace {
   session_id: string
+  /** `disk_bytes` by kind. */
+  disk: Record<UseKind, number>
+}
+
+/** A length in bytes, and what the disk lost to it: allocated blocks, or the length where that is unknown. */
+export interface UsedSpace {
   bytes: number
-  files: number
-  /** Allocated blocks, directories included, in all and by kind; missing where only the lengths are known. */
-  disk_bytes?: number
-  disk?: Record<UseKind, number>
+  disk_bytes: number
 }
 
 /** All sessions of a store, and those that are removed but not deleted yet. */
 export interface MeasuredSessions {
   sessions: DiskUse[]
-  trashBytes: number
-  trashDiskBytes?: number
+  trash: UsedSpace
 }
 
 const kindOfDirectory: Readonly<Record<string, UseKind>> = {
@@ -33,8 +39,6 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
   state: 'snapshots',
   quarantine: 'quarantine',
 }
-
-const noBytes = () => Object.fromEntries(useKinds.map((kind) => [kind, 0])) as Record<UseKind, number>
 
 /**
  * Adds up the files of a session, in steps: it may have a file for each of many large events. A file that a
@@ -46,9 +50,9 @@ export function* measureSession(
   id: string,
   counter: SpaceCounter,
   isLeftOut: (path: string) => boolean = () => false,
-): Generator<void, Required<DiskUse>> {
-  const disk = noBytes()
-  const use = { session_id: id, bytes: 0, disk_bytes: 0, files: 0, ...noBytes(), disk }
+): Generator<void, DiskUse> {
+  const disk = Object.fromEntries(useKinds.map((kind) => [kind, 0])) as Record<UseKind, number>
+  const use = { session_id: id, bytes: 0, disk_bytes: 0, disk }
   const root = latin1Of(directory)
   const isStepOver = stepEnds()
   const addDisk = (kind: UseKind, bytes: number): void => {
@@ -68,9 +72,7 @@ export function* measureSession(
       if (isStepOver()) yield
       if (space === undefined) continue
       const fileKind = kind ?? (parseSegmentName('journal', name) === undefined ? 'other' : 'journal')
-      use.files += 1
       use.bytes += space.bytes
-      use[fileKind] += space.bytes
       addDisk(fileKind, space.disk_bytes)
     }
   }
@@ -80,6 +82,20 @@ export function* measureSession(
   addDisk('other', diskBytesOf(top))
   yield* walk('', top.size, undefined)
   return use
+}
+
+/** Measures all sessions of a home, and its trash. */
+export async function measureHome({ disk, sessions, trash, path }: SessionsHome): Promise<MeasuredSessions> {
+  const counter = new SpaceCounter()
+  const uses: DiskUse[] = []
+  try {
+    for (const id of sessionIdsIn(disk, sessions))
+      uses.push(await runInTurns(measureSession(join(sessions, id), id, counter)))
+  } catch (error) {
+    throw homeError(error, path, `read ${sessions}`)
+  }
+  const { bytes, disk_bytes } = await runInTurns(measureSteps(trash, { counter }))
+  return { sessions: uses, trash: { bytes, disk_bytes } }
 }
 
 const lookAt = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), { throwIfNoEntry: false })

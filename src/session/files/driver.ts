@@ -17,6 +17,7 @@ import type {
   HeldSession,
   ReadableSession,
   RemovedSession,
+  SessionFiles,
   SessionHold,
   SpooledEntry,
   SpoolEntry,
@@ -29,6 +30,7 @@ import type { Manifest } from '../manifest.ts'
 import { checkSessionId } from '../session-errors.ts'
 import { noGuard } from '../session-secrets.ts'
 import type { Holder, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
+import { type MeasuredSessions, measureHome } from './disk-use.ts'
 import { forkFiles } from './fork.ts'
 import { defaultLimits, type OpenContext } from './held-session.ts'
 import { forgetHold, forgetSummaries, markDamage } from './list-cache.ts'
@@ -46,7 +48,6 @@ import {
   SessionsHome,
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
-import type { SessionFiles } from './session-files.ts'
 import { type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import { listSpoolFiles, readSpool, writeSpoolFile } from './spool.ts'
 import { StagedSession } from './staged-session.ts'
@@ -272,6 +273,10 @@ export class FilesystemDriver implements StoreDriver {
     yield* syncMove(disk, root, trashed)
   }
 
+  async diskUse(): Promise<MeasuredSessions> {
+    return await measureHome(this.#home)
+  }
+
   async noteDamage(id: string, what: string): Promise<void> {
     const directory = this.#home.directoryOf(id)
     const { root } = directory.paths
@@ -288,10 +293,20 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 
-  /** Loads repairs and measuring only for the commands that use them. */
   async files(): Promise<SessionFiles> {
-    const { sessionFilesIn } = await import('./session-files.ts')
-    return sessionFilesIn(this.#home)
+    const home = this.#home
+    return {
+      trash: home.trash,
+      path: (id) => join(home.sessions, id),
+      quarantined(id) {
+        const { root, quarantine } = home.directoryOf(id).paths
+        return withHomeErrors(home.path, `look into ${root}`, () =>
+          listIfExists(home.disk, quarantine).map((name) => join(quarantine, name)),
+        )
+      },
+      // Only the command that uses it loads the code of a repair.
+      repair: async (id, isDryRun) => await (await import('./repair.ts')).repairSession(home, id, isDryRun),
+    }
   }
 
   async #openAcquired(

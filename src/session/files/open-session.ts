@@ -1,18 +1,27 @@
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
-import { listIfExists } from '../../base/fs/disk.ts'
+import { closing, listIfExists } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
 import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
+import type { LockStanding } from '../holder.ts'
 import { type CutTail, cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
-import { type LogName, logNames, type LogPositions, logStart, type Position } from '../log/log-end.ts'
+import {
+  type AppendPoint,
+  type LogName,
+  logNames,
+  type LogPositions,
+  logStart,
+  type Position,
+} from '../log/log-end.ts'
+import { laterSegment, listSegments, type LogFiles } from '../log/log-files.ts'
 import { endsAt, hasPosition } from '../log/read.ts'
 import type { Leftover, Scanned } from '../log/scan.ts'
 import type { Manifest } from '../manifest.ts'
 import { damageFound, logDamaged } from '../session-errors.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
-import { chooseAppendPoint } from './append-point.ts'
+import { copyBytes } from './fork.ts'
 import { FilesystemSession, type OpenContext } from './held-session.ts'
 import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
@@ -102,6 +111,29 @@ export function* openAcquiredSession(
     wasClosed: standing === 'released',
     spooled: yield* spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
+}
+
+/** Chooses where a new writer goes on in a log, so that no earlier writer can spoil its records. */
+function* chooseAppendPoint(
+  files: LogFiles,
+  from: Position,
+  standing: LockStanding,
+  holdEpoch: number,
+): DiskSteps<AppendPoint> {
+  const last = listSegments(files).at(-1)
+  // The last writer has closed the segment. Records added to any segment but the last would never be read.
+  if (standing === 'released') return { from, continues: last?.name === from.segment }
+  // The last writer is dead, or there was none.
+  if (standing === 'dead' || standing === 'never') return { from, continues: false }
+  // The last writer is silent, or `unlock` has taken its lock. It may still write to its last segment, or
+  // truncate it: copy its acknowledged part.
+  if (last === undefined || from.segment !== last.name || from.seq === 0) return { from, continues: false }
+  const { disk, directory, log } = files
+  const segment = laterSegment(log, last.firstSeq, holdEpoch)
+  using file = closing(disk, disk.openToRead(join(directory, last.name)))
+  if (!(yield* copyBytes(disk, file.fd, from.offset, join(directory, segment))))
+    throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
+  return { from: { ...from, segment }, continues: true }
 }
 
 /** Do the logs still end where the last writer has closed them? */
