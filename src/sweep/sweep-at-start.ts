@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { closeSync, futimesSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { takeTurnIfDue } from '../base/fs/at-most-every.ts'
+import { openPrivateFile } from '../base/fs/private-file.ts'
 import { ownedRun } from '../scratch/owner.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 
@@ -36,4 +36,21 @@ function isAlone({ root, requestId }: OwnScratch): boolean {
     ...readdirSync(root.trash).filter((name) => name !== sweptStamp),
   ]
   return others.length === 0
+}
+
+/**
+ * Limits work to once every `everyMs` across all processes: true if it is due, and then the turn is taken.
+ * The modification time of the empty file `stamp` records the last turn.
+ */
+export function takeTurnIfDue(stamp: string, everyMs: number, now: number): boolean {
+  const age = now - (lstatSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  // The clock may have been set back: a stamp from the future must not stop the work for good.
+  if (age >= 0 && age < everyMs) return false
+  const fd = openPrivateFile(stamp, 'a')
+  try {
+    futimesSync(fd, now / 1000, now / 1000)
+  } finally {
+    closeSync(fd)
+  }
+  return true
 }

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { SpaceCounter } from '../base/fs/disk-space.ts'
-import { utf8Of } from '../base/fs/paths.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { runInTurns, runToEnd } from '../base/process/run-generator.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
 import { removeEntry, type RemoveEntryOptions } from './remove-entry.ts'
 import { emptyReport, type SweepReport, type SweepScope } from './report.ts'
-import { directoriesIn, listSwept, type SweptListing } from './swept-directories.ts'
+import { directoriesIn, listSwept } from './swept-directories.ts'
 import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {
@@ -92,10 +91,9 @@ function* sweepDirectories(
     olderThanMs: options.olderThanMs,
   }
   const directories = directoriesIn(options.scope ?? 'all', options)
-  const listings = directories.map((directory) => listSwept(directory, options))
+  const listings = directories.map((directory) => listSwept(directory))
   progress.total = listings.reduce((sum, { names }) => sum + names.length, 0)
 
-  reportUndecodable(listings, report)
   const keptOnPurpose: JudgedEntry[] = []
   const seen = new Set<string>()
   let isLate = false
@@ -128,13 +126,6 @@ function* sweepDirectories(
   }
   for (const judged of markSuperseded(keptOnPurpose))
     yield* applyVerdict(judged, clock.now(), removal, report)
-}
-
-/** stint makes only ASCII names, so an entry with an undecodable one belongs to another program. */
-function reportUndecodable(listings: readonly SweptListing[], report: SweepReport): void {
-  for (const { directory, undecodable } of listings)
-    for (const name of undecodable)
-      report.kept.push({ path: join(directory.path, utf8Of(name)), reason: 'not-stint' })
 }
 
 /** Removes an entry, or reports why it stays. */

@@ -1,13 +1,8 @@
-import { isUtf8 } from 'node:buffer'
-import { lstatSync, readdirSync, renameSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { assertOwnHomeDirectory, homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { bytePath, latin1Of, utf8Of } from '../base/fs/paths.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { geteuid } from '../base/process/platform.ts'
-import { ulid } from '../base/text/id.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
 import type { SweepScope } from './report.ts'
 import { sweptStamp } from './sweep-at-start.ts'
@@ -78,35 +73,20 @@ const fixedNames: Readonly<Record<SweptDirectory['kind'], readonly string[]>> = 
 export interface SweptListing {
   directory: SweptDirectory
   names: string[]
-  /** Names that are not valid UTF-8, decoded as Latin-1: no string path reaches them. */
-  undecodable: string[]
 }
 
-/** Lists a directory. Throws if it is not a directory of this user: a link would lead the sweep elsewhere. */
-export function listSwept(
-  directory: SweptDirectory,
-  { dryRun }: Pick<DirectoriesOptions, 'dryRun'>,
-): SweptListing {
-  const { kind } = directory
-  const { names, undecodable } = splitByEncoding(readNames(directory))
-  const entries = names.filter((name) => !fixedNames[kind].includes(name))
-  if (kind !== 'trash' || dryRun) return { directory, names: entries, undecodable }
-  const renamed = undecodable.map((name) => renameToPlain(directory.path, name))
-  return {
-    directory,
-    names: [...entries, ...renamed.flatMap((name) => name ?? [])],
-    undecodable: undecodable.filter((_, index) => renamed[index] === undefined),
-  }
-}
-
-/** The names in Latin-1, one character a byte; none if the directory is missing. */
-function readNames({ path, kind }: SweptDirectory): string[] {
+/**
+ * Lists a directory; empty if it is missing. Throws if it is not a directory of this user: a link would lead
+ * the sweep elsewhere. A name that is not valid UTF-8 is not stint's: no path leads to it, so it stays.
+ */
+export function listSwept(directory: SweptDirectory): SweptListing {
+  const { path, kind } = directory
   try {
     const problem = ownDirectoryProblem(lstatSync(path))
     if (problem !== undefined) throw unsafe(path, kind, problem)
-    return readdirSync(path, 'latin1')
+    return { directory, names: readdirSync(path).filter((name) => !fixedNames[kind].includes(name)) }
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return { directory, names: [] }
     throw codedError(error, `list ${path}`)
   }
 }
@@ -115,26 +95,3 @@ const unsafe = (path: string, kind: SweptDirectory['kind'], problem: string): St
   kind === 'sessions'
     ? homeUnsafe(path, problem)
     : new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
-
-function splitByEncoding(latin1: readonly string[]): Pick<SweptListing, 'names' | 'undecodable'> {
-  const names: string[] = []
-  const undecodable: string[] = []
-  for (const name of latin1)
-    if (isUtf8(Buffer.from(name, 'latin1'))) names.push(utf8Of(name))
-    else undecodable.push(name)
-  return { names, undecodable }
-}
-
-/**
- * Gives an entry of the trash a plain ASCII name, so that it can be removed like any other: names in the
- * trash carry no meaning. Returns the new name; undefined if the entry is gone or cannot be renamed.
- */
-function renameToPlain(trash: string, latin1: string): string | undefined {
-  const path = bytePath(`${latin1Of(trash)}/${latin1}`)
-  const name = `odd-${ulid()}`
-  return ifPossible(() => {
-    if (lstatSync(path).uid !== geteuid()) return undefined
-    renameSync(path, `${trash}/${name}`)
-    return name
-  })
-}

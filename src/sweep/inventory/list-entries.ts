@@ -42,13 +42,9 @@ export function* listEntries(root: ScratchRoot, now: number): Generator<void, Te
 const isScratch = ({ facts }: JudgedEntry): boolean => facts.kind === 'scratch' || facts.kind === 'trash'
 
 /** Lists a directory. If a link has replaced it, lists the link itself instead of its target. */
-function listWithoutFollowing(
-  directory: SweptDirectory,
-  root: ScratchRoot,
-): Pick<SweptListing, 'directory' | 'names'> {
+function listWithoutFollowing(directory: SweptDirectory, root: ScratchRoot): SweptListing {
   const stat = lstatSync(directory.path, { throwIfNoEntry: false })
-  if (stat === undefined || ownDirectoryProblem(stat) === undefined)
-    return listSwept(directory, { dryRun: true })
+  if (stat === undefined || ownDirectoryProblem(stat) === undefined) return listSwept(directory)
   return { directory: { kind: 'root', path: root.path, root }, names: [basename(directory.path)] }
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { World } from '../../../test/support/world.ts'
-import { takeTurnIfDue } from './at-most-every.ts'
+import { World } from '../../test/support/world.ts'
+import { takeTurnIfDue } from './sweep-at-start.ts'
 
 test('a turn is taken once per interval, and a clock that was set back does not stop it', async () => {
   await using world = new World()
