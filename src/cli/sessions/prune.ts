@@ -54,7 +54,7 @@ export const pruneCommand = defineBareCommand({
 })
 
 /** The sessions that are beyond the newest `keep` and older than `olderThanMs`, at rest and intact. */
-export function prunable(
+function prunable(
   sessions: readonly SessionSummary[],
   { keep = 0, olderThanMs = 0, now }: { keep?: number; olderThanMs?: number; now: number },
 ): SessionSummary[] {

@@ -70,7 +70,7 @@ export function* recoverSession(
     ),
     onRecord: (line) => auditSteps(state, parseLogRecord(line.bytes), blobs),
   })
-  // The manifest of a fork or a repaired session may attest more of the audit log than its journal does.
+  // The manifest of a fork or a repaired copy may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
   const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.sum
   return { state, snapshot, journal, audit, auditMismatch: isMismatch ? head : undefined }
@@ -99,7 +99,7 @@ function* fittingSnapshot(
 const ownTypes = Buffer.from(ownPrefix)
 
 /** Applies a record of the journal to the state, at once or in steps that read the value of its slot. */
-export function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
   if (record.blob !== undefined && record.type === slotType)
     return inSteps(record, blobs, (read) => applyJournalRecord(state, record, read))
   applyJournalRecord(state, record, () => record.data)

@@ -109,7 +109,7 @@ export class Snapshots {
 }
 
 /** The JSON of each slot as it is. For state that was read from a session, which contains no secrets. */
-export const plainPayloads =
+const plainPayloads =
   ({ slots }: FoldedState) =>
   (ext: string): string =>
     JSON.stringify(slots.get(ext)?.value) ?? 'null'
