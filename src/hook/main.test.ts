@@ -120,28 +120,6 @@ test.each(commandHosts)('%s: with --scope paths, only a call on the same file is
   expect(await world.hook(host, 'pre', { session: 'third', choices })).toMatchObject({ allowed: false })
 })
 
-test.each(['claude', 'codex'] as const)(
-  '%s: a session is told that its call ran after another session had got the workspace',
-  async (host) => {
-    await using world = new HookWorld()
-    await world.hook(host, 'pre', { session: 'first' })
-    await world.hook(host, 'waiting', { session: 'first' })
-    expect(held(world)?.holders[0]?.calls).toMatchObject([{ waiting_since: expect.any(Number) }])
-    await world.lock(['break', '--session', 'first', '--yes'])
-    expect(await world.hook(host, 'pre', { session: 'second' })).toMatchObject({ allowed: true })
-    const { ended } = await world.hook(host, 'post', { session: 'first' })
-    expect(JSON.parse(ended.stdout)).toEqual({
-      hookSpecificOutput: {
-        hookEventName: 'PostToolUse',
-        additionalContext: expect.stringContaining('this call ran although session second has taken over'),
-      },
-    })
-    const told = await world.hook(host, 'pre', { session: 'second' })
-    expect(told.allowed).toBe(true)
-    expect(told.ended.stdout).toContain('session first ran `npm` in this workspace')
-  },
-)
-
 test('Claude Code: a refused, batched or interrupted call ends, and a notification tells where it waits', async () => {
   await using world = new HookWorld()
   const calls = () => held(world)?.holders[0]?.calls.length
