@@ -1,10 +1,8 @@
-import { errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
-import type { Blobs } from '../log/blobs.ts'
 import { emptyLogEnd, encodeLine } from '../log/codec.ts'
 import type { LogEnd, LogName } from '../log/log-end.ts'
 import type { LogFiles } from '../log/log-files.ts'
-import type { BlobName } from '../log/record.ts'
 import type { Leftover } from '../log/scan.ts'
 import { attestedBy, factsOf, type Manifest, newManifest, revised } from '../manifest.ts'
 import { damageFound, sessionLocked } from '../session-errors.ts'
@@ -19,7 +17,7 @@ import {
 import { withFileErrors } from './session-file-errors.ts'
 import { observeLock, type SessionLockRecord } from './session-lock.ts'
 import { writeTransferToFiles } from './transfer.ts'
-import { verifyInSteps } from './verify.ts'
+import { findMissing, verifyInSteps } from './verify.ts'
 
 /** What a repair copies of a damaged log. */
 export interface RepairedLog {
@@ -80,7 +78,7 @@ export async function repairSession(home: SessionsHome, id: string, isDryRun: bo
       manifest_damaged: stored === undefined,
       journal: report(journal),
       audit: report(audit),
-      blobs: [...blobs],
+      blobs,
     }
   })
 }
@@ -101,7 +99,7 @@ interface Salvage {
   journal: SalvagedLog
   audit: SalvagedLog
   /** Those that are missing or changed, by hash. */
-  blobs: Set<string>
+  blobs: string[]
 }
 
 /** Reads both logs. Manifest, lock, snapshots and the journal attest records that may be missing. */
@@ -119,34 +117,18 @@ function* salvageLogs(
   }
   const journal = yield* findIntactLines(logs.journal)
   const audit = yield* findIntactLines(logs.audit)
-  const missing = yield* missingBlobs([...journal.lines, ...audit.lines], blobs)
+  const missing: string[] = []
+  for (const { blob } of [...journal.lines, ...audit.lines])
+    if (blob !== undefined) yield* findMissing(blobs, blob, missing)
+  const lost = new Set(missing)
   const salvaged = ({ lines, unreadable }: typeof journal, lastSeq: number): SalvagedLog => {
-    const kept = lines.filter(({ blob }) => blob === undefined || !missing.has(blob.sha256))
+    const kept = lines.filter(({ blob }) => blob === undefined || !lost.has(blob.sha256))
     return { lines: kept, unreadable, missing: gapsIn(kept, Math.max(lastSeq, lines.at(-1)?.seq ?? 0)) }
   }
   return {
     journal: salvaged(journal, journalSeq),
     audit: salvaged(audit, Math.max(auditSeq, journal.audited)),
-    blobs: missing,
-  }
-}
-
-function* missingBlobs(lines: readonly IntactLine[], blobs: Blobs): Generator<void, Set<string>> {
-  const missing = new Set<string>()
-  for (const { blob } of lines) {
-    if (blob !== undefined && !(yield* isThere(blobs, blob))) missing.add(blob.sha256)
-  }
-  return missing
-}
-
-function* isThere(blobs: Blobs, blob: BlobName): Generator<void, boolean> {
-  try {
-    yield* blobs.get(blob)
-    return true
-  } catch (error) {
-    // A blob that cannot be opened now, because descriptors have run out for example, need not be damaged.
-    if (errorCode(error) !== 'BLOB_MISSING') throw error
-    return false
+    blobs: [...lost],
   }
 }
 

@@ -89,7 +89,8 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
   return { state, records, bytes, lastSeq: end.seq, head: end.sum, findings }
 }
 
-function* findMissing(blobs: Blobs, blob: BlobName, missing: string[]): Generator<void> {
+/** Adds the hash of a blob to `missing` if it is missing or changed. */
+export function* findMissing(blobs: Blobs, blob: BlobName, missing: string[]): Generator<void> {
   try {
     yield* blobs.get(blob)
   } catch (error) {
