@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyCharacter } from '../../test/support/any-character.ts'
 import { useScratchWorld } from '../../test/support/scratch-world.ts'
-import { type ResourceEvent, resourceChannel } from './resource-event.ts'
+import { type ResourceEvent, resourceChannel } from './context.ts'
 
 const here = useScratchWorld()
 

@@ -1,3 +1,4 @@
+import { type Channel, channel } from 'node:diagnostics_channel'
 import { lstatSync, renameSync, rmdirSync, type Stats } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { isRealDirectory } from '../base/fs/exists.ts'
@@ -13,11 +14,24 @@ import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { logContext, makeContextDirectory } from './context-log.ts'
 import { outputDirectoryFor } from './output.ts'
 import { createDirectory, createFile, makePathIn, safeNameParts } from './create-in.ts'
-import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './trash.ts'
 import type { ScratchRun } from './scratch-run.ts'
 import { recordTracked } from './tracked-record.ts'
 import { identifyForTracking, removeOwnTracked, type TrackedPath } from './tracked.ts'
+
+/** An event of one file or directory of a scratch, published on the diagnostics channel `stint:resource`. */
+export interface ResourceEvent {
+  event: 'created' | 'tracked' | 'removed' | 'failed'
+  path: string
+  type: 'file' | 'directory'
+  requestId: string
+  /** The context it belongs to, as `outer > inner`; empty for the scratch itself. */
+  context: string
+  /** Why it could not be removed: an errno name such as `EPERM`. */
+  error?: string
+}
+
+export const resourceChannel = channel('stint:resource') as Channel<unknown, ResourceEvent>
 
 export interface ContextOptions {
   /** A source file, such as the test file. `stint temp why` shows it. */

@@ -4,11 +4,10 @@
  * door.
  */
 export { ChildrenRecord } from './children.ts'
-export { type ContextOptions, ScratchContext } from './context.ts'
+export { type ContextOptions, type ResourceEvent, resourceChannel, ScratchContext } from './context.ts'
 export { joinScratch } from './join-scratch.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'
 export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
-export { type ResourceEvent, resourceChannel } from './resource-event.ts'
 export { findRoot, rootOf, type ScratchRoot } from './root.ts'
 export {
   createScratch,

@@ -20,7 +20,7 @@ export function judgeLeases({ targets, unreadable }: AllClaims, locate: (key: st
     return fail(
       'leases',
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
-      `Make sure that you can read ${visibleText(locate(broken.key))}. A record of a later version of stint ends by itself.`,
+      `Make sure that you can read ${visibleText(locate(broken.key))}. A damaged record ends by itself.`,
     )
   const inForce = targets.flatMap(({ claims, observation }) =>
     claims.map((claim) => isInForce(claim, observation)),

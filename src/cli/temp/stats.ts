@@ -12,14 +12,16 @@ import {
   summarizeHistory,
 } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
+import { intervalOption, readInterval } from '../interval.ts'
 import { showWork } from '../terminal/progress.ts'
+import { watchScreen } from '../terminal/watch-screen.ts'
 import { formatAge, formatSpace, plural } from '../text/format.ts'
 import { table } from '../text/table.ts'
 import { renderEntries } from './render-entries.ts'
 
 const largestShown = 5
 
-export interface StatsData {
+interface StatsData {
   /** Milliseconds since the epoch. */
   at: number
   root: string | null
@@ -45,8 +47,28 @@ export const tempStatsCommand = defineBareCommand({
   render: (data, screen) => renderStats(data, screen).join('\n'),
 })
 
+export const tempWatchCommand = defineBareCommand({
+  name: 'watch',
+  summary: 'Shows what `stint temp stats` shows, kept up to date until it is stopped.',
+  options: intervalOption,
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint temp watch', 'every two seconds'],
+    ['stint temp watch --interval 10s --json >temp.jsonl', 'one JSON object a line'],
+  ],
+  run: (context, { options }) =>
+    watchScreen(context, readInterval(options.interval), {
+      called: 'stint temp watch',
+      look: () => showWork('measuring', context, gatherStats),
+      render: (data, screen) => ({ body: renderStats(data, screen) }),
+      // Where it cannot redraw, it prints every look, whether something has changed or not.
+      stableFields: ({ at }) => at,
+    }),
+})
+
 /** Measures the temp directory, and reads its history. */
-export async function gatherStats(): Promise<StatsData> {
+async function gatherStats(): Promise<StatsData> {
   const at = Date.now()
   const entries = await measureEntries(at)
   const now = sumEntries(entries)
@@ -66,7 +88,7 @@ function countKinds(entries: readonly MeasuredEntry[]): StatsData['by_kind'] {
   return counts
 }
 
-export function renderStats(data: StatsData, { columns }: Pick<Screen, 'columns'>): string[] {
+function renderStats(data: StatsData, { columns }: Pick<Screen, 'columns'>): string[] {
   const { root, now, by_kind, largest, history } = data
   const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
   return [

@@ -14,7 +14,7 @@ export const temp: CommandGroup = {
     },
     watch: {
       summary: 'the figures, kept up to date',
-      load: async () => (await import('./watch.ts')).tempWatchCommand,
+      load: async () => (await import('./stats.ts')).tempWatchCommand,
     },
     why: {
       summary: 'which run made this path?',
