@@ -33,27 +33,20 @@ export {
 } from './claim-status.ts'
 export { backgroundOf, type Work } from './claim-work.ts'
 export { fileRegister, homeRegister, keptEpochs } from './file-register.ts'
+export { blockReason, computeWorkspaceHash } from './injected-io-lock.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 export type { LeaseLoss } from './lease-loss.ts'
 export type { LeaseOptions } from './lease-options.ts'
 export { type LeaseStatus, leaseStatus } from './lease-status.ts'
 export {
   claimPaths,
-  computeWorkspaceHash,
   findWorkspace,
   isInWorkspace,
   type LeaseTarget,
   targetKind,
   type Workspace,
 } from './lease-target.ts'
-export {
-  activityText,
-  blockReason,
-  isInSharedServer,
-  originText,
-  roughDuration,
-  workText,
-} from './lock-held-error.ts'
+export { activityText, isInSharedServer, originText, roughDuration, workText } from './lock-held-error.ts'
 export {
   forgetPasses,
   beginByMark,

@@ -30,14 +30,14 @@ export interface LeaseTarget {
 /** Finds the workspace around a directory. */
 export function findWorkspace(directory: string = currentDirectory()): Workspace {
   const path = canonicalDirectory(gitTopLevel(realDirectory(directory)))
-  return { path, key: computeWorkspaceHash(path) }
+  return { path, key: keyOf(path) }
 }
 
 /** Whether a name is the key of a workspace or resource: the directory of locks may contain other files. */
 export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
 
-/** First 12 hex digits of the MD5 of the path, which is not resolved. */
-export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
+/** The key of a path or resource in a register of files; `computeWorkspaceHash` is the same for programs. */
+const keyOf = (name: string): string => md5(name).slice(0, 12)
 
 /** The name of a resource cannot be mistaken for a path. */
 const isResourceName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
@@ -50,7 +50,7 @@ export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'
   }
   const key = `resource:${name}`
   // In files, a key is the name of a directory.
-  return { key: shared ? key : computeWorkspaceHash(key), name }
+  return { key: shared ? key : keyOf(key), name }
 }
 
 /** The target of a lease in a program: a workspace, a file, or a resource of any name. */
@@ -72,7 +72,7 @@ function textTarget(name: string, register: Pick<Register, 'shared'>): LeaseTarg
     throw new StintError('ARG_ERROR', `a resource is a text of 1 to ${maxTextBytes} bytes`)
   const key = `resource:${name}`
   // Where machines share a register, a key has a limited length; no plain name begins with a hash sign.
-  return { key: register.shared ? `resource:#${md5(key)}` : computeWorkspaceHash(key), name }
+  return { key: register.shared ? `resource:#${md5(key)}` : keyOf(key), name }
 }
 
 /** A register that machines share names a workspace after the repository that it is a clone of. */
@@ -86,7 +86,7 @@ export function workspaceTarget(
 
 /** Tells from a record whether its claims are on a workspace or a resource. */
 export const targetKind = ({ key, name }: Pick<LeaseTarget, 'key' | 'name'>): 'workspace' | 'resource' =>
-  key.startsWith('resource:') || key === computeWorkspaceHash(`resource:${name}`) ? 'resource' : 'workspace'
+  key.startsWith('resource:') || key === keyOf(`resource:${name}`) ? 'resource' : 'workspace'
 
 /**
  * Paths as a user gives them, in the form of claims. In a register that machines share they are in lower

@@ -19,10 +19,6 @@ import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
 import type { Refused } from './rules.ts'
 import type { WorkspaceClaims } from './workspace-claims.ts'
 
-/** The first sentence that a blocked session reads. */
-export const blockReason = (sessionId: string, pid: number | null): string =>
-  `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
-
 /** Whether the process of a claim is the app-server of Codex, in which the sessions of all windows run. */
 export const isInSharedServer = ({ policy, holders }: Claim, { liveness }: Observation): boolean =>
   policy?.shared_process === true &&

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHome } from '../../src/base/fs/home.ts'
-import { computeWorkspaceHash } from '../../src/lease/lease-target.ts'
+import { computeWorkspaceHash } from '../../src/lease/injected-io-lock.ts'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { type Finished, stintBin, World } from './world.ts'
 
