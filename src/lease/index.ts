@@ -6,6 +6,7 @@ export {
   forEachClaimedSync,
   isClaimsKey,
 } from './all-claims.ts'
+export { type AgentSession, agentSessions, isBelowAgent } from './agent-sessions.ts'
 export { type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
 export {
   type CallPolicy,

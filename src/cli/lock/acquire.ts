@@ -1,5 +1,11 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { type Claim, defaultTtlMs, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
+import {
+  type Claim,
+  defaultTtlMs,
+  isBelowAgent,
+  readDescent,
+  type WorkspaceClaims,
+} from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
@@ -70,6 +76,7 @@ export const lockAcquireCommand = defineBareCommand({
     assertTtl(options.ttl)
     const claims = await openClaims(options, warn)
     const holder = readPid(options.pid)
+    const isOfUser = !(await isBelowAgent())
     const request = {
       sessionId,
       holder,
@@ -78,7 +85,10 @@ export const lockAcquireCommand = defineBareCommand({
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
       descent: () => readDescent(holder?.pid ?? process.pid),
-      origin: () => ({ ...readOrigin(holder?.pid ?? process.pid), command: acquireCommand }),
+      origin: () => ({
+        ...readOrigin(holder?.pid ?? process.pid),
+        ...(isOfUser && { command: acquireCommand }),
+      }),
     }
     const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
@@ -98,16 +108,21 @@ export const lockAcquireCommand = defineBareCommand({
       epoch,
       fence,
       expires_at: refreshed_at + ttl_ms,
+      release_command: releaseLine(isOfUser ? options : { ...options, session: sessionId }),
     }
   },
-  render({ session_id, workspace, resource, fence, expires_at }, { columns, verbose }, { options }) {
+  render(
+    { session_id, workspace, resource, fence, expires_at, release_command },
+    { columns, verbose },
+    { options },
+  ) {
     const verb = options.shared ? 'share' : 'hold'
     const part = options.path.length === 0 ? '' : `${options.path.join(', ')} in `
     const target = visibleText(`${part}${shortPath(workspace ?? resource)}`)
     const time = formatTime(expires_at, options)
     const details = `session ${session_id}${verbose ? `, fence ${fence}` : ''}`
     const held = wrapLines(`You ${verb} ${target} until ${time} (${details}).`, columns)
-    return `${held}\nRelease it with: ${releaseLine(options)}`
+    return `${held}\nRelease it with: ${release_command}`
   },
 })
 

@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type Claim, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
+import { type Claim, isBelowAgent, isInForce, type WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { acquireCommand, holderOption, openClaims, readSession, targetOptions } from './lock-options.ts'
@@ -21,7 +21,7 @@ export const lockReleaseCommand = defineBareCommand({
     path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
   },
   examples: [
-    ['stint lock release', 'gives up what you have acquired here'],
+    ['stint lock release', 'gives up what you have acquired here; an agent must name its session'],
     ['stint lock release --session mine', 'says released: false if there was nothing to release'],
   ],
   async run({ warn }, { options }) {
@@ -31,27 +31,29 @@ export const lockReleaseCommand = defineBareCommand({
     const paths = options.path.length === 0 ? undefined : claims.pathsOf(options.path, options.workspace)
     const { released } = await claims.release({ sessionId, paths })
     await claims.activity.written()
-    return { released }
+    return { released, session_id: sessionId }
   },
-  render: ({ released }) => (released ? 'released' : 'there was nothing to release'),
+  render: ({ released, session_id }) =>
+    released ? `released the claim of ${session_id}` : `${session_id} had nothing to release`,
 })
 
-/** The session of the only claim that this user has made here with `stint lock acquire`. */
+/** The session of the only claim that this user, and no agent, has made here with `stint lock acquire`. */
 async function findAcquired(claims: WorkspaceClaims): Promise<string> {
   // An agent that was refused must not give up what its user holds.
-  if (readDescent(process.pid).sessions.length > 0)
+  if (await isBelowAgent())
     throw new StintError('ARG_ERROR', 'no session given', {
       hint: 'Give --session ID: an agent, and what it starts, must name the session.',
     })
   const { user, hostname } = readOrigin(process.pid)
-  const all = (await claims.read()).record.claims
-  const acquired = all.filter(
+  const { record, observation } = await claims.read()
+  const inForce = record.claims.filter((claim) => isInForce(claim, observation))
+  const acquired = inForce.filter(
     ({ origin }) =>
       origin?.command === acquireCommand && origin.user === user && origin.hostname === hostname,
   )
   const [only, other] = acquired
   if (only !== undefined && other === undefined) return only.session_id
-  const hint = `${holdersText(all)} Give --session ID.`
+  const hint = `${holdersText(inForce)} Give --session ID.`
   if (only === undefined)
     throw new StintError('NOT_FOUND', `\`stint lock acquire\` has made no claim of yours on ${claims.name}`, {
       hint,

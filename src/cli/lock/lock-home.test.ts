@@ -117,7 +117,7 @@ test('acquire and release report a home that is read-only or full; in a full one
     code: 'DISK_FULL',
     suggestion: expect.stringMatching(/^Free some space/),
   })
-  expect((await inMount('size=64k', full, 'release')).data).toEqual({ released: true })
+  expect((await inMount('size=64k', full, 'release')).data).toMatchObject({ released: true })
 })
 
 test('a read-only, full or foreign home is a coded error, never a hang or "acquired"', async () => {

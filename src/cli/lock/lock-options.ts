@@ -18,7 +18,7 @@ export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
-/** What the origin of a claim says that was made by `stint lock acquire`. */
+/** What the origin of a claim says that a user, and no agent, has made by `stint lock acquire`. */
 export const acquireCommand = 'lock acquire'
 
 /** The option of commands about a claim that stands: completion offers the sessions that hold one. */

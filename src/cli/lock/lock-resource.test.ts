@@ -21,7 +21,9 @@ test('a resource is claimed like a workspace, from any directory, and apart from
   expect(workspaces).toContainEqual(expect.objectContaining({ resource: 'deploy:prod' }))
   expect(workspaces).toContainEqual(expect.objectContaining({ workspace: world.workspace }))
   expect((await world.stint(['lock', 'status', '--all'], { cwd: world.tmp })).code).toBe(0)
-  expect(dataOf(await world.lock(['release', '--session', 'a', ...on], '/'))).toEqual({ released: true })
+  expect(dataOf(await world.lock(['release', '--session', 'a', ...on], '/'))).toMatchObject({
+    released: true,
+  })
 })
 
 test('run --lock --resource runs one program at a time, and sets no STINT_WORKSPACE', async () => {

@@ -13,9 +13,11 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { hookBin, hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
 import { deadPid } from '../../../test/support/plant.ts'
-import { isRunning, stintBin, until } from '../../../test/support/world.ts'
+import { type Finished, isRunning, stintBin, until } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
+import { readOrigin } from '../../base/process/origin.ts'
 
 test('acquire, release and a refusal each have their envelope; acquiring again renews', async () => {
   await using world = new LockWorld()
@@ -29,6 +31,7 @@ test('acquire, release and a refusal each have their envelope; acquiring again r
     epoch: expect.any(Number),
     fence: expect.any(Number),
     expires_at: expect.any(Number),
+    release_command: 'stint lock release --session mine',
   })
   const { epoch, fence } = dataOf(mine) as { epoch: number; fence: number }
   const theirs = await world.lock(['acquire', '--session', 'theirs'])
@@ -50,8 +53,8 @@ test('acquire, release and a refusal each have their envelope; acquiring again r
   const notHeld = await world.lock(['status', '--session', 'theirs'])
   expect([notHeld.code, errorOf(notHeld)?.message]).toEqual([4, `theirs does not hold ${world.workspace}`])
   expect(dataOf(await world.lock(['acquire', '--session', 'mine']))).toMatchObject({ fence })
-  expect(dataOf(await world.lock(['release', '--session', 'theirs']))).toEqual({ released: false })
-  expect(dataOf(await world.lock(['release', '--session', 'mine']))).toEqual({ released: true })
+  expect(dataOf(await world.lock(['release', '--session', 'theirs']))).toMatchObject({ released: false })
+  expect(dataOf(await world.lock(['release', '--session', 'mine']))).toMatchObject({ released: true })
   const lost = await world.lock(['status', '--session', 'mine', '--fence', String(fence)])
   expect([lost.code, errorOf(lost)?.code]).toEqual([4, 'LOCK_LOST'])
   // The renewal and the release were changes, too.
@@ -106,7 +109,7 @@ test('src/api and src/ui can be held at once, but not src; shared claims exclude
   expect(await take('d', '--path', 'docs/x', '--shared')).toBe(0)
   expect(await take('e', '--path', 'docs/x')).toBe(4)
   expect(await take('e', '--path', '../outside')).toBe(2)
-  expect(dataOf(await world.lock(['release', '--session', 'a', '--path', 'src/api']))).toEqual({
+  expect(dataOf(await world.lock(['release', '--session', 'a', '--path', 'src/api']))).toMatchObject({
     released: true,
   })
   expect(await take('f', '--path', 'src/api')).toBe(0)
@@ -240,7 +243,7 @@ test('--path is relative to --workspace if that is given, else to the current di
   expect((await world.lock(['acquire', ...there, '--path', 'src'], world.tmp)).code).toBe(0)
   expect(await pathsOf()).toEqual([['src']])
   const released = await world.lock(['release', ...there, '--path', 'src'], world.tmp)
-  expect(dataOf(released)).toEqual({ released: true })
+  expect(dataOf(released)).toMatchObject({ released: true })
   await world.lock(['acquire', '--session', 'a', '--path', 'api'], join(world.workspace, 'src'))
   expect(await pathsOf()).toEqual([['src/api']])
   const linked = await world.lock(['acquire', '--session', 'b', '--path', 'link/new.ts'])
@@ -375,15 +378,64 @@ test('release without a session gives up the only claim that its user has acquir
     5,
     { code: 'NOT_FOUND', suggestion: 'It is held by agent (Codex). Give --session ID.' },
   ])
-  await world.lock(['acquire', '--path', 'src'])
+  const { session_id } = dataOf(await world.lock(['acquire', '--path', 'src']))
   const below = { cwd: world.workspace, env: { CLAUDE_CODE_SESSION_ID: 'agent' } }
   const agents = await world.stint(['lock', 'release', '--json'], below)
   expect([agents.code, errorOf(agents)?.message]).toEqual([2, 'no session given'])
-  expect(dataOf(await world.lock(['release']))).toEqual({ released: true })
+  expect(dataOf(await world.lock(['release']))).toEqual({ released: true, session_id })
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'agent' }] })
   for (const session of ['a', 'b']) await world.lock(['acquire', '--session', session, '--path', session])
   const both = await world.lock(['release'])
   expect([both.code, errorOf(both)]).toMatchObject([2, { code: 'ARG_ERROR', candidates: ['a', 'b'] }])
+})
+
+test('release without a session counts no claim that has expired, and names the session that it released', async () => {
+  await using world = new LockWorld()
+  const { user, hostname } = readOrigin(process.pid)
+  const origin = { user, hostname, command: 'lock acquire' }
+  world.plantClaim({ session_id: 'old', acquired_at: 1, refreshed_at: 1, detached: true, origin })
+  const none = await world.lock(['release'])
+  expect([none.code, errorOf(none)]).toMatchObject([
+    5,
+    { suggestion: 'No session holds it. Give --session ID.' },
+  ])
+  world.plantClaim({ session_id: 'old', paths: ['old'], refreshed_at: 1, detached: true, origin })
+  await world.lock(['acquire', '--session', 'mine', '--path', 'src'])
+  const asText = { cwd: world.workspace, env: { STINT_OUTPUT: 'text' } }
+  expect((await world.stint(['lock', 'release'], asText)).stdout).toBe('released the claim of mine\n')
+})
+
+/** Runs stint below a program that acts as Cursor, which has told its hook about a session. */
+function belowCursor(world: HookWorld, args: readonly string[]): Promise<Finished> {
+  const input = JSON.stringify(hookEvent('cursor', 'prompt', { cwd: world.workspace, session: 'agent' }))
+  const hook = [hookBin, 'cursor', '--event', 'beforeSubmitPrompt']
+  const program = `const { spawnSync } = require('node:child_process')
+    spawnSync(process.execPath, ${JSON.stringify(hook)}, { input: ${JSON.stringify(input)} })
+    const stint = spawnSync(process.execPath, ${JSON.stringify([stintBin, ...args])}, { stdio: 'inherit' })
+    process.exit(stint.status)`
+  return world.start(process.execPath, ['-e', program], { cwd: world.workspace }).finished
+}
+
+/** Runs stint with the variable in which Claude Code names its session. */
+const belowClaude = (world: HookWorld, args: readonly string[]): Promise<Finished> =>
+  world.stint([...args], { cwd: world.workspace, env: { CLAUDE_CODE_SESSION_ID: 'agent' } })
+
+test.each([
+  ['Claude Code, which sets a variable', belowClaude],
+  ['Cursor, which sets none', belowCursor],
+])("a user's release spares the claim of %s, and the agent's release that of its user", async (_, below) => {
+  await using world = new HookWorld()
+  const { session_id, release_command } = dataOf(
+    await below(world, ['lock', 'acquire', '--path', 'docs', '--json']),
+  )
+  expect(release_command).toBe(`stint lock release --session ${String(session_id)}`)
+  const users = await world.lock(['release'])
+  expect([users.code, errorOf(users)?.code]).toEqual([5, 'NOT_FOUND'])
+  await world.lock(['acquire', '--session', 'mine', '--path', 'src'])
+  const agents = await below(world, ['lock', 'release', '--json'])
+  expect([agents.code, errorOf(agents)?.message]).toEqual([2, 'no session given'])
+  expect(dataOf(await world.lock(['release']))).toEqual({ released: true, session_id: 'mine' })
+  expect(world.claims).toMatchObject([{ session_id }])
 })
 
 test('a break by a user without a name is recorded with the user id', async () => {
