@@ -3,9 +3,15 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { readFully } from '../../base/fs/disk.ts'
 import { stepEnds } from '../../base/process/run-generator.ts'
 import type { Codec } from '../log/codec.ts'
-import { linesFrom } from '../log/lines.ts'
+import { type Line, linesFrom } from '../log/lines.ts'
 import { listSegments, type LogFiles, openSegment } from '../log/log-files.ts'
-import { type BlobName, checkRecord, parseLogRecord } from '../log/record.ts'
+import {
+  type BlobName,
+  type CheckedHeader,
+  checkRecord,
+  type LogRecord,
+  parseLogRecord,
+} from '../log/record.ts'
 import type { Leftover } from '../log/scan.ts'
 import { turnType } from '../state.ts'
 
@@ -16,6 +22,8 @@ export interface IntactLine {
   at: number
   isTurn: boolean
   blob: BlobName | undefined
+  /** How many lines of the audit log it attests; 0 if it attests none. */
+  audited: number
   segment: string
   offset: number
   bytes: number
@@ -32,51 +40,112 @@ export interface IntactLines {
 
 /** Reads all segments of a log, in steps. */
 export function* findIntactLines(files: LogFiles): Generator<void, IntactLines> {
-  const intact = new Map<number, IntactLine>()
+  const wholeLines = new Map<number, IntactLine>()
+  /** Records in lines that are damaged or have lost their line break. */
+  const embedded = new Map<number, IntactLine>()
   const unreadable: Leftover[] = []
-  let audited = 0
   const isStepOver = stepEnds()
   for (const { name: segment, firstSeq, until } of listSegments(files)) {
     using file = openSegment(files, segment)
     for (const line of linesFrom(file.read)) {
       if (isStepOver()) yield
       let isReadable = false
-      for (const [start, bytes] of linesWithin(line.bytes)) {
-        const header = checkRecord(bytes)
-        const record =
-          header && isAsHashed(bytes, files.codec) ? ifPossible(() => parseLogRecord(bytes)) : undefined
-        if (header === undefined || record === undefined) continue
+      const { bytes } = line
+      for (const { start, end, header, record } of recordsIn(line, files.codec)) {
         isReadable = true
         const { seq, at } = header
+        const intact = start === 0 && end === bytes.length ? wholeLines : embedded
         // The next segment supersedes the records from `until` on.
         if (seq < firstSeq || seq >= until || intact.has(seq)) continue
         const { blob, type, audit } = record
-        audited = Math.max(audited, audit?.count ?? 0)
-        const place = { segment, offset: line.offset + start, bytes: bytes.length }
-        intact.set(seq, { seq, at, isTurn: type === turnType, blob, ...place })
+        const place = { segment, offset: line.offset + start, bytes: end - start }
+        intact.set(seq, { seq, at, isTurn: type === turnType, blob, audited: audit?.count ?? 0, ...place })
       }
       if (!isReadable)
         addLeftover(unreadable, { segment, offset: line.offset, bytes: line.next - line.offset })
     }
   }
-  return { lines: [...intact.values()].sort((a, b) => a.seq - b.seq), unreadable, audited }
+  const lines = [...new Map([...embedded, ...wholeLines]).values()].sort((a, b) => a.seq - b.seq)
+  return { lines, unreadable, audited: lines.reduce((most, { audited }) => Math.max(most, audited), 0) }
+}
+
+/** A record as it was written, in the bytes of a line. */
+interface FoundRecord {
+  start: number
+  end: number
+  header: CheckedHeader
+  record: LogRecord
+}
+
+function recordAt(bytes: Buffer, start: number, end: number, codec: Codec): FoundRecord | undefined {
+  const header = checkRecord(bytes, start, end)
+  const text = bytes.subarray(start, end)
+  if (header === undefined || !isAsHashed(text, codec)) return undefined
+  const record = ifPossible(() => parseLogRecord(text))
+  return record && { start, end, header, record }
+}
+
+/**
+ * The record of a line. In a damaged line: the records at its beginning and at its end, each of which another
+ * may adjoin, because the damaged byte may have been a newline. Other text with a right checksum is no record:
+ * agents append what they like, and some append the lines of a journal.
+ */
+function recordsIn({ bytes, ended }: Line, codec: Codec): FoundRecord[] {
+  const wholeLine = recordAt(bytes, 0, bytes.length, codec)
+  if (wholeLine !== undefined) return [wholeLine]
+  const records: FoundRecord[] = []
+  let next = firstRecord(bytes, [0], codec)
+  while (next !== undefined) {
+    records.push(next)
+    next = firstRecord(bytes, [next.end, next.end + 1], codec)
+  }
+  const read = records.at(-1)?.end ?? 0
+  // Bytes without a newline may end anywhere in a record: also after a part of its data.
+  if (read < bytes.length && ended) records.push(...recordsAtEnd(bytes, read, codec))
+  return records
+}
+
+function firstRecord(bytes: Buffer, starts: readonly number[], codec: Codec): FoundRecord | undefined {
+  for (const start of starts) {
+    const found = recordAt(bytes, start, endOfObject(bytes, start), codec)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const lineStart = '{"seq":'
 
-/** A line, or the lines that a damaged one may consist of: the damaged byte may have been a newline. */
-function* linesWithin(bytes: Buffer): Generator<[start: number, line: Buffer]> {
-  if (checkRecord(bytes) !== undefined) {
-    yield [0, bytes]
-    return
+/** The records that end where the bytes do, each where the next one begins or a byte before, from `from` on. */
+function recordsAtEnd(bytes: Buffer, from: number, codec: Codec): FoundRecord[] {
+  const records: FoundRecord[] = []
+  let ends = [bytes.length]
+  for (let at = bytes.length; at > from;) {
+    at = bytes.lastIndexOf(lineStart, at - 1)
+    if (at < from) break
+    const start = at
+    const found = ends.map((end) => recordAt(bytes, start, end, codec)).find((each) => each !== undefined)
+    if (found === undefined) continue
+    records.push(found)
+    ends = [start, start - 1]
   }
-  const starts: number[] = []
-  for (let at = bytes.indexOf(lineStart); at >= 0; at = bytes.indexOf(lineStart, at + 1)) starts.push(at)
-  for (const [i, start] of starts.entries()) {
-    // Each ends where the newline was, before the next. The start of a line may also occur in its data.
-    for (const next of starts.slice(i + 1, i + 9)) yield [start, bytes.subarray(start, next - 1)]
-    yield [start, bytes.subarray(start)]
+  return records
+}
+
+const [quote, backslash, openingBrace, closingBrace] = [0x22, 0x5c, 0x7b, 0x7d]
+
+/** Where the JSON object ends that begins at an offset; the length of the bytes if it does not end. */
+function endOfObject(bytes: Buffer, start: number): number {
+  let depth = 0
+  let isInString = false
+  for (let at = start; at < bytes.length; at++) {
+    const code = bytes[at]
+    if (code === quote) isInString = !isInString
+    else if (isInString && code === backslash) at += 1
+    else if (!isInString && code === openingBrace) depth += 1
+    else if (!isInString && code === closingBrace) depth -= 1
+    if (depth === 0 && code === closingBrace && !isInString) return at + 1
   }
+  return bytes.length
 }
 
 const prevField = /,"prev":"([0-9a-f]{64})","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/

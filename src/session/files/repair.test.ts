@@ -205,6 +205,48 @@ test('the copy keeps the contents of records as they were written, whatever they
   expect(line).toMatchObject({ action: 'large', detail: 'y'.repeat(300_000) })
 })
 
+test('lines of a journal in the data of a damaged record are no records, and displace none', async () => {
+  const session = await store.create({ id: 'patient' })
+  const line = (seq: number): object => {
+    const header = { seq, at: 1, group: seq, epoch: 1 }
+    const body = `${encodeBody('message', `{"n":${seq * 100}}`)},"audit":{"count":90,"head":"${'0'.repeat(64)}"}`
+    return JSON.parse(encodeLine(journalCodec, header, body, '').line) as object
+  }
+  await session.append({ type: 'message', data: { n: 1 } })
+  await session.append({ type: 'recorded', data: [2, 3, 4, 5, 6, 7].map(line) })
+  for (const n of [3, 4, 5]) await session.append({ type: 'message', data: { n } })
+  await session.close()
+  const intact = readFileSync(journalOf('patient'), 'utf8')
+  for (const changed of [
+    intact.replace('"recorded"', '"recorder"'),
+    // The line break before the damaged record is lost, too, and after it.
+    intact.replace('\n{"seq":2,', ' {"seq":2,').replace('"recorded"', '"recorder"'),
+    intact.replace('\n{"seq":3,', ' {"seq":3,').replace('"recorded"', '"recorder"'),
+  ]) {
+    writeFileSync(journalOf('patient'), changed)
+    const { copy, repair } = await repaired('patient')
+    expect(repair).toMatchObject({
+      journal: { records: 4, missing: [{ from: 2, to: 2 }] },
+      audit: { missing: [] },
+    })
+    expect(await numbersOf(copy)).toEqual([1, 3, 4, 5])
+  }
+  // The log ends after a line in the data.
+  writeFileSync(journalOf('patient'), intact.slice(0, intact.indexOf(',{"seq":5,')))
+  const { copy, repair } = await repaired('patient')
+  expect(repair.journal).toMatchObject({ records: 1, missing: [{ from: 2, to: 5 }] })
+  expect(await numbersOf(copy)).toEqual([1])
+})
+
+test('a record before a line break that was lost with the beginning of the next record is kept', async () => {
+  const id = await makeSession()
+  const text = readFileSync(journalOf(id), 'utf8')
+  writeFileSync(journalOf(id), text.replace('\n{"seq":3,"', 'x'.repeat(10)))
+  const { copy, repair } = await repaired(id)
+  expect(repair.journal).toMatchObject({ records: 5, missing: [{ from: 3, to: 3 }] })
+  expect(await numbersOf(copy)).toEqual([1, 2, 4, 5, 6])
+})
+
 test('a lost or changed blob costs the records that name it, and is named', async () => {
   const session = await store.create({ id: 'patient' })
   await session.append({ type: 'message', data: { n: 1 } })
@@ -330,29 +372,66 @@ function numbersFrom(seed: number): (below: number) => number {
   }
 }
 
-/** Damages bytes: flips some, overwrites or removes a range, or cuts off the end. */
-function damaged(bytes: Buffer, below: (limit: number) => number): Buffer {
-  const [from, length] = [below(bytes.length), 1 + below(60)]
+/** Damages bytes: flips some, overwrites or removes a range, or cuts off the end. Says which were changed. */
+function damaged(bytes: Buffer, below: (limit: number) => number): { bytes: Buffer; isChanged: boolean[] } {
+  const from = below(bytes.length)
+  const to = Math.min(bytes.length, from + 1 + below(60))
+  const isChanged = Array.from(bytes, () => false)
   switch (below(4)) {
     case 0: {
       const flipped = Buffer.from(bytes)
       for (let i = 0; i <= below(3); i++) {
         const at = below(bytes.length)
         flipped[at] = (flipped[at] ?? 0) ^ (1 << below(8))
+        isChanged[at] = flipped[at] !== bytes[at]
       }
-      return flipped
+      return { bytes: flipped, isChanged }
     }
-    case 1:
-      return Buffer.from(bytes).fill(below(256), from, from + length)
-    case 2:
-      return Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)])
+    case 1: {
+      const filled = Buffer.from(bytes).fill(below(256), from, to)
+      return { bytes: filled, isChanged: Array.from(bytes, (byte, i) => byte !== filled[i]) }
+    }
+    case 2: {
+      const left = Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)])
+      return { bytes: left, isChanged: isChanged.fill(true, from, to) }
+    }
     default:
-      return bytes.subarray(0, from)
+      return { bytes: bytes.subarray(0, from), isChanged: isChanged.fill(true, from) }
+  }
+}
+
+/** The lines of a file none of whose bytes was changed. */
+function unchangedLines(file: Buffer, isChanged: readonly boolean[]): string[] {
+  let offset = 0
+  return file
+    .toString('latin1')
+    .trimEnd()
+    .split('\n')
+    .filter((line) => {
+      const start = offset
+      offset += line.length + 1
+      return !isChanged.slice(start, start + line.length).includes(true)
+    })
+}
+
+/** Adds events and notes whose data has lines of both logs, as an agent records them that reads a session. */
+async function appendLines(id: string): Promise<void> {
+  const parsed = [journalOf(id), auditOf(id)].flatMap((path) =>
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object),
+  )
+  await using session = await store.resume(id)
+  for (const data of [parsed, { text: JSON.stringify(parsed) }, parsed.slice(2, 5)]) {
+    await session.append({ type: 'read', data })
+    await session.audit({ action: 'read', detail: data })
   }
 }
 
 test('after random damage every intact record is in the copy, in order, and none is invented', async () => {
   const id = await makeSession()
+  await appendLines(id)
   const directory = join(sessions, id)
   const pristine = join(world.tmp, 'pristine')
   copyTree(directory, pristine)
@@ -364,12 +443,13 @@ test('after random damage every intact record is in the copy, in order, and none
   for (let round = 0; round < 60; round++) {
     rmSync(directory, { recursive: true })
     copyTree(pristine, directory)
-    for (const file of below(3) === 0 ? files : [files[below(2)] ?? ''])
-      writeFileSync(join(directory, file), damaged(readFileSync(join(directory, file)), below))
-    // A record is intact if its bytes are still there.
+    const toDamage = below(3) === 0 ? files : [files[below(2)] ?? '']
     const intact = files.map((file, i) => {
-      const left = readFileSync(join(directory, file), 'latin1')
-      return written[i]?.filter((line) => left.includes(line)).map(contentOf)
+      if (!toDamage.includes(file)) return written[i]?.map(contentOf)
+      const before = readFileSync(join(directory, file))
+      const { bytes, isChanged } = damaged(before, below)
+      writeFileSync(join(directory, file), bytes)
+      return unchangedLines(before, isChanged).map(contentOf)
     })
     const repair = await repairSession(home, id, false).catch((error: { code?: string }) => error.code)
     if (repair === 'ARG_ERROR') {
