@@ -87,8 +87,8 @@ function recordAt(bytes: Buffer, start: number, end: number, codec: Codec): Foun
 
 /**
  * The record of a line. In a damaged line: the records at its beginning and at its end, each of which another
- * may adjoin, because the damaged byte may have been a newline. Other text with a right checksum is no record:
- * agents append what they like, and some append the lines of a journal.
+ * may adjoin, because the damaged byte may have been a newline. Other text with a right checksum is no
+ * record: agents append what they like, and some append the lines of a journal.
  */
 function recordsIn({ bytes, ended }: Line, codec: Codec): FoundRecord[] {
   const wholeLine = recordAt(bytes, 0, bytes.length, codec)
@@ -115,7 +115,7 @@ function firstRecord(bytes: Buffer, starts: readonly number[], codec: Codec): Fo
 
 const lineStart = '{"seq":'
 
-/** The records that end where the bytes do, each where the next one begins or a byte before, from `from` on. */
+/** The records from an offset on that end where the bytes end, or where the next of them begins. */
 function recordsAtEnd(bytes: Buffer, from: number, codec: Codec): FoundRecord[] {
   const records: FoundRecord[] = []
   let ends = [bytes.length]
