@@ -17,7 +17,7 @@ export { isVisible } from './events.ts'
 export { followEvents } from './follow-events.ts'
 export { type DiskUse, type MeasuredSessions, type UseKind, useKinds } from './files/disk-use.ts'
 export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './files/driver.ts'
-export type { RepairedLog } from './files/repair.ts'
+export type { RecordNumbers, RepairedLog } from './files/repair.ts'
 export { sweepStagedSessions } from './files/staged-session.ts'
 export {
   holderStanding,

@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { RepairedLog } from '../../session/index.ts'
+import type { RecordNumbers, RepairedLog } from '../../session/index.ts'
 import { openFilesStore } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
@@ -26,13 +26,16 @@ export const repairCommand = defineBareCommand({
       context.warn(`${plural(length, 'entry', 'entries')} of visitors in the spool of ${id} not copied`)
     return { ...repair, dry_run: isDryRun }
   },
-  render({ session_id, from, manifest_damaged, journal, audit, blobs }) {
+  render({ session_id, from, manifest_damaged, journal, audit, incomplete, blobs }) {
     const what = `${plural(journal.records, 'record')} and ${plural(audit.records, 'audit line')} of ${from}`
     return [
       session_id === null ? `${what} are intact: a repair would copy them` : `${session_id} has ${what}`,
       ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool and workspace'] : []),
       ...renderMissing('journal', journal),
       ...renderMissing('audit log', audit),
+      ...incomplete.map(
+        (range) => `  journal: ${numbersOf(range)} written together with one that is missing`,
+      ),
       ...blobs.map((sha256) => `  blob ${visibleText(sha256)} is missing or changed`),
       `${from} stays as it is; \`stint sessions rm ${from}\` moves it to the trash`,
     ].join('\n')
@@ -40,11 +43,12 @@ export const repairCommand = defineBareCommand({
 })
 
 const renderMissing = (log: string, { missing, unreadable }: RepairedLog): string[] => [
-  ...missing.map(({ from, to }) =>
-    from === to ? `  ${log}: record ${from} is missing` : `  ${log}: records ${from} to ${to} are missing`,
-  ),
+  ...missing.map((range) => `  ${log}: ${numbersOf(range)} missing`),
   ...unreadable.map(
     ({ segment, offset, bytes }) =>
       `  ${log}: ${plural(bytes, 'byte')} of ${segment} from byte ${offset} on are no record`,
   ),
 ]
+
+const numbersOf = ({ from, to }: RecordNumbers): string =>
+  from === to ? `record ${from} is` : `records ${from} to ${to} are`

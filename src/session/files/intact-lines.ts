@@ -24,6 +24,10 @@ export interface IntactLine {
   blob: BlobName | undefined
   /** How many lines of the audit log it attests; 0 if it attests none. */
   audited: number
+  /** The `seq` of the first record that was synced together with this one. */
+  group: number
+  /** Does the next record belong to the same append? */
+  isContinued: boolean
   segment: string
   offset: number
   bytes: number
@@ -53,13 +57,14 @@ export function* findIntactLines(files: LogFiles): Generator<void, IntactLines> 
       const { bytes } = line
       for (const { start, end, header, record } of recordsIn(line, files.codec)) {
         isReadable = true
-        const { seq, at } = header
+        const { seq, at, group } = header
         const intact = start === 0 && end === bytes.length ? wholeLines : embedded
         // The next segment supersedes the records from `until` on.
         if (seq < firstSeq || seq >= until || intact.has(seq)) continue
-        const { blob, type, audit } = record
+        const { blob, type, audit, continued: isContinued = false } = record
         const place = { segment, offset: line.offset + start, bytes: end - start }
-        intact.set(seq, { seq, at, isTurn: type === turnType, blob, audited: audit?.count ?? 0, ...place })
+        const audited = audit?.count ?? 0
+        intact.set(seq, { seq, at, isTurn: type === turnType, blob, audited, group, isContinued, ...place })
       }
       if (!isReadable)
         addLeftover(unreadable, { segment, offset: line.offset, bytes: line.next - line.offset })

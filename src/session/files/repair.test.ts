@@ -247,6 +247,73 @@ test('a record before a line break that was lost with the beginning of the next 
   expect(await numbersOf(copy)).toEqual([1, 2, 4, 5, 6])
 })
 
+/** A session whose writer crashed after an append of these records, each of which has a number. */
+async function crashAfterAppend(id: string, numbers: readonly number[]): Promise<void> {
+  const session = await store.create({ id })
+  for (const n of [1, 2]) await session.append({ type: 'message', data: { n } })
+  await session.append(numbers.map((n) => ({ type: 'message', data: { n } })))
+  const [directory, crashed] = [join(sessions, id), join(world.tmp, `crashed-${id}`)]
+  copyTree(directory, crashed)
+  await session.close()
+  rmSync(directory, { recursive: true })
+  rmSync(join(crashed, 'lock'), { recursive: true })
+  renameSync(crashed, directory)
+}
+
+test('records at the end whose append a crash cut off are not copied: they were never acknowledged', async () => {
+  await crashAfterAppend('patient', [3, 4, 5])
+  const whole = readFileSync(journalOf('patient'), 'utf8').replace('"n":1', '"n":9')
+  const [fourth, fifth] = [whole.indexOf('{"seq":4,'), whole.indexOf('{"seq":5,')]
+  for (const end of [fourth, fifth, fifth + 20]) {
+    writeFileSync(journalOf('patient'), whole.slice(0, end))
+    const { copy, repair } = await repaired('patient')
+    expect(repair).toMatchObject({
+      journal: { records: 1, missing: [{ from: 1, to: 1 }] },
+      incomplete: [],
+    })
+    expect(await numbersOf(copy)).toEqual([2])
+    const third = whole.indexOf('{"seq":3,')
+    expect(repair.journal.unreadable).toContainEqual({
+      segment: 'journal.log',
+      offset: third,
+      bytes: fourth - third - 1,
+    })
+  }
+  writeFileSync(journalOf('patient'), whole)
+  const { copy } = await repaired('patient')
+  expect(await numbersOf(copy)).toEqual([2, 3, 4, 5])
+})
+
+test.each([
+  ['first', 3, [{ from: 4, to: 5 }]],
+  [
+    'middle',
+    4,
+    [
+      { from: 3, to: 3 },
+      { from: 5, to: 5 },
+    ],
+  ],
+  ['last', 5, [{ from: 3, to: 4 }]],
+])(
+  'if the %s record of an append is lost, the others are copied and named as incomplete',
+  async (_, lost, incomplete) => {
+    const session = await store.create({ id: 'patient' })
+    for (const n of [1, 2]) await session.append({ type: 'message', data: { n } })
+    await session.append([3, 4, 5].map((n) => ({ type: 'message', data: { n } })))
+    await session.append([6, 7].map((n) => ({ type: 'message', data: { n } })))
+    await session.close()
+    edit(journalOf('patient'), (lines) => lines.filter((__, i) => i !== lost - 1))
+    const { copy, repair } = await repaired('patient')
+    expect(repair).toMatchObject({ incomplete, journal: { missing: [{ from: lost, to: lost }] } })
+    expect(await numbersOf(copy)).toEqual([1, 2, 3, 4, 5, 6, 7].filter((n) => n !== lost))
+    // The last record is attested by the manifest: its append was complete.
+    edit(journalOf('patient'), (lines) => lines.slice(0, -1))
+    const again = await repaired('patient')
+    expect(again.repair.incomplete).toEqual([...incomplete, { from: 6, to: 6 }])
+  },
+)
+
 test('a lost or changed blob costs the records that name it, and is named', async () => {
   const session = await store.create({ id: 'patient' })
   await session.append({ type: 'message', data: { n: 1 } })

@@ -7,7 +7,7 @@ import type { Leftover } from '../log/scan.ts'
 import { attestedBy, factsOf, type Manifest, newManifest, revised } from '../manifest.ts'
 import { damageFound, sessionLocked } from '../session-errors.ts'
 import type { Health } from '../store.ts'
-import { findIntactLines, type IntactLine, LineReader } from './intact-lines.ts'
+import { findIntactLines, type IntactLine, type IntactLines, LineReader } from './intact-lines.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
@@ -19,13 +19,19 @@ import { observeLock, type SessionLockRecord } from './session-lock.ts'
 import { writeTransferToFiles } from './transfer.ts'
 import { findMissing, verifyInSteps } from './verify.ts'
 
+/** The numbers of records in the damaged log. */
+export interface RecordNumbers {
+  from: number
+  to: number
+}
+
 /** What a repair copies of a damaged log. */
 export interface RepairedLog {
   /** How many records are copied. */
   records: number
   /** The numbers of those that are not: they are missing or changed, or their blob is. */
-  missing: { from: number; to: number }[]
-  /** Bytes that are no record. */
+  missing: RecordNumbers[]
+  /** Bytes that are no record, and records at the end of the journal whose append was never complete. */
   unreadable: Leftover[]
 }
 
@@ -38,6 +44,8 @@ export interface Repair {
   manifest_damaged: boolean
   journal: RepairedLog
   audit: RepairedLog
+  /** Copied records of the journal that were written together with one that is missing. */
+  incomplete: RecordNumbers[]
   /** Blobs that are missing or changed, by hash. */
   blobs: string[]
 }
@@ -78,6 +86,7 @@ export async function repairSession(home: SessionsHome, id: string, isDryRun: bo
       manifest_damaged: stored === undefined,
       journal: report(journal),
       audit: report(audit),
+      incomplete: incompleteAppends(journal.lines, journal.missing),
       blobs,
     }
   })
@@ -115,13 +124,13 @@ function* salvageLogs(
     journalSeq = Math.max(journalSeq, ends.journal.seq)
     auditSeq = Math.max(auditSeq, ends.audit.seq)
   }
-  const journal = yield* findIntactLines(logs.journal)
+  const journal = withoutUnfinished(yield* findIntactLines(logs.journal), journalSeq)
   const audit = yield* findIntactLines(logs.audit)
   const missing: string[] = []
   for (const { blob } of [...journal.lines, ...audit.lines])
     if (blob !== undefined) yield* findMissing(blobs, blob, missing)
   const lost = new Set(missing)
-  const salvaged = ({ lines, unreadable }: typeof journal, lastSeq: number): SalvagedLog => {
+  const salvaged = ({ lines, unreadable }: IntactLines, lastSeq: number): SalvagedLog => {
     const kept = lines.filter(({ blob }) => blob === undefined || !lost.has(blob.sha256))
     return { lines: kept, unreadable, missing: gapsIn(kept, Math.max(lastSeq, lines.at(-1)?.seq ?? 0)) }
   }
@@ -132,9 +141,43 @@ function* salvageLogs(
   }
 }
 
+/**
+ * Drops the records at the end whose append is not complete: a crash during the append leaves them, and its
+ * writer never acknowledged one of them. Those up to `attestedSeq` were acknowledged.
+ */
+function withoutUnfinished(journal: IntactLines, attestedSeq: number): IntactLines {
+  const lastWhole = journal.lines.findLastIndex(({ seq, isContinued }) => seq <= attestedSeq || !isContinued)
+  const dropped = journal.lines.slice(lastWhole + 1)
+  const bytes = dropped.map(({ segment, offset, bytes: length }) => ({ segment, offset, bytes: length }))
+  return {
+    ...journal,
+    lines: journal.lines.slice(0, lastWhole + 1),
+    unreadable: [...journal.unreadable, ...bytes],
+  }
+}
+
+/**
+ * The copied records of appends that lost a record. No field names the append of a record that follows a
+ * missing one, so this counts it if both were synced together.
+ */
+function incompleteAppends(lines: readonly IntactLine[], missing: readonly RecordNumbers[]): RecordNumbers[] {
+  const firstMissing = new Set(missing.map(({ from }) => from))
+  const lastMissing = new Set(missing.map(({ to }) => to))
+  const ranges: RecordNumbers[] = []
+  let from: number | undefined
+  for (const { seq, group, isContinued } of lines) {
+    const first = from ?? seq
+    const lostEarlier = group < first && lastMissing.has(first - 1)
+    const lostNext = isContinued && firstMissing.has(seq + 1)
+    if (lostNext || (lostEarlier && !isContinued)) ranges.push({ from: first, to: seq })
+    from = isContinued && !lostNext ? first : undefined
+  }
+  return ranges
+}
+
 /** The numbers up to `last` that none of these lines has. */
-function gapsIn(lines: readonly IntactLine[], last: number): RepairedLog['missing'] {
-  const gaps: RepairedLog['missing'] = []
+function gapsIn(lines: readonly IntactLine[], last: number): RecordNumbers[] {
+  const gaps: RecordNumbers[] = []
   let next = 1
   for (const { seq } of [...lines, { seq: last + 1 }]) {
     if (seq > next) gaps.push({ from: next, to: seq - 1 })
