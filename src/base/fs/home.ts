@@ -68,22 +68,31 @@ export function assertHomeFormat(home: string): void {
 
 /** False for a home that is still to be made, or has nothing in it that depends on the format. */
 function hasFormat(home: string): boolean {
-  if (existsSync(join(home, formatMark))) return true
-  const other = listIfReadable(home).find((name) => /^(?:format-\d+|locks|sessions)$/.test(name))
-  if (other === undefined) return false
+  const names = listIfReadable(home)
+  const otherMark = names.find((name) => /^format-\d+$/.test(name) && name !== formatMark)
+  if (otherMark !== undefined) throw otherFormat(home, otherMark)
+  if (names.includes(formatMark)) return true
+  const unmarked = names.find((name) => name === 'locks' || name === 'sessions')
+  if (unmarked === undefined) return false
   // Another process may have made the home since the first look. It made the mark before anything else.
   if (existsSync(join(home, formatMark))) return true
-  throw new StintError('HOME_FORMAT', `${home} was made by another version of stint`, {
-    detail: `path=${home} found=${other} missing=${formatMark}`,
+  throw otherFormat(home, unmarked)
+}
+
+const otherFormat = (home: string, found: string): StintError =>
+  new StintError('HOME_FORMAT', `${home} was made by another version of stint`, {
+    detail: `path=${home} found=${found} expected=${formatMark}`,
     hint: `Move it away when nothing uses it any more: mv ${shellWord(home)} ${shellWord(`${home}-old`)}`,
   })
-}
 
 /** Creates the home, with the mark of its format, or checks an existing one before it is trusted. */
 export function ensureHome(home: string): void {
   ensureHomeDirectory(home)
   if (hasFormat(home)) return
   withHomeErrors(home, `write to ${home}`, () => appendPrivateFile(join(home, formatMark), ''))
+  // A process of another version may have marked the same empty home since the look. With both marks, every
+  // process of either version refuses the home.
+  hasFormat(home)
 }
 
 /** Creates a directory in the home; checks an existing one before it is trusted. */

@@ -1,4 +1,4 @@
-import { stintHome } from '../../base/fs/home.ts'
+import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
 import { type AllClaims, type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
 import { findTmp } from '../../base/fs/temp-directory.ts'
 import { findRoot } from '../../scratch/index.ts'
@@ -48,7 +48,8 @@ export const statusSources: StatusSources = {
 export async function gatherStatus(sources: StatusSources = statusSources) {
   const at = Date.now()
   const examination = new Examination()
-  const home = await examination.look('home', () => stintHome())
+  const path = await examination.look('home', () => homePath())
+  const home = await examination.look('home', () => withFormat(path))
   const isUsable = home !== undefined && (await isHomeUsable(examination, home))
   // Nothing in an unusable home is a finding of its own.
   const lookInHome = async <Found>(
@@ -89,7 +90,7 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
   const open = all.filter(({ state }) => state !== 'closed')
   return {
     at,
-    home: home ?? null,
+    home: path ?? null,
     root: root?.path ?? null,
     workspaces: [
       ...(claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
@@ -107,6 +108,12 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
     without_hooks: hooks?.without ?? [],
     findings: examination.checks.filter(isFinding),
   }
+}
+
+/** The path of a home; throws `HOME_FORMAT` if a version with another format has made it. */
+function withFormat(home: string | undefined): string | undefined {
+  if (home !== undefined) assertHomeFormat(home)
+  return home
 }
 
 /** Adds a finding only if the home cannot be used: what could merely be better is for the doctor. */
