@@ -86,6 +86,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       id: forkId = key === undefined ? newSessionId() : keyId(key),
       title,
       purpose,
+      secrets: known = [],
     }: ForkOptions = {},
     secrets = new RegisteredSecrets(),
   ): Promise<Session> {
@@ -93,6 +94,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     checkSessionId(forkId)
     const source = await read(id)
     const { secrets: refs, ...facts } = factsOf(source.manifest)
+    secrets.registerAll(known)
     secrets.apply({ secrets: refs, mask: facts.mask })
     const now = clock.now()
     const names = namesOf({ id: forkId, key, labels: source.manifest.labels }, secrets.gate)

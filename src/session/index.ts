@@ -41,7 +41,7 @@ export {
 export { checkEventType, isSpoolEntry } from './make-entry.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
-export { keyId } from './session-name.ts'
+export { assertNameHasNoSecret, keyId } from './session-name.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'
 export type { Slot, SlotOptions } from './slot.ts'

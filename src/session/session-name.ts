@@ -33,6 +33,16 @@ export function keyId(key: unknown): string {
   return `key_${createHash('sha256').update(bytes).digest('hex')}`
 }
 
+/** A session is found by its id or key, so nothing in it can be replaced. */
+export function assertNameHasNoSecret(names: { id?: string; key?: string }, gate: SecretGate): void {
+  for (const [what, name] of Object.entries(names)) {
+    if (name !== undefined && gate.text(name) !== name)
+      throw new StintError('ARG_ERROR', `the ${what} of a session contains a secret`, {
+        hint: `Choose another ${what}: it is stored as it is, and shown to others.`,
+      })
+  }
+}
+
 /** The name and the labels of a new session, as its manifest has them: free of secrets. */
 export function namesOf(
   { id, key, labels = {} }: Pick<CreateOptions, 'id' | 'key' | 'labels'>,
@@ -40,13 +50,7 @@ export function namesOf(
 ): { key?: string; labels?: Record<string, string> } {
   if (key !== undefined && id !== keyId(key))
     throw new StintError('ARG_ERROR', 'a session has an id or a key: its key decides its id')
-  // A session is found by its id or key, so nothing in it can be replaced.
-  for (const [what, name] of Object.entries({ key, id })) {
-    if (name !== undefined && gate.text(name) !== name)
-      throw new StintError('ARG_ERROR', `the ${what} of a session contains a secret`, {
-        hint: `Choose another ${what}: it is stored as it is, and shown to others.`,
-      })
-  }
+  assertNameHasNoSecret({ key, id }, gate)
   const named = isRecord(labels) ? Object.entries(labels) : undefined
   const isLabel = (text: unknown): boolean => typeof text === 'string' && text.length <= maxLabelLength
   if (named === undefined || named.length > maxLabels || !named.flat().every(isLabel))

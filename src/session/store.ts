@@ -184,6 +184,8 @@ export interface ForkOptions {
   key?: string
   title?: string
   purpose?: string
+  /** Secrets whose values must not reach the disk. */
+  secrets?: readonly { ref: SecretRef; value: string }[]
 }
 
 export interface ListOptions {

@@ -1,6 +1,13 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { copyUnusable, type DriverStore, type Health, type TransferDriver } from '../../session/index.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import {
+  assertNameHasNoSecret,
+  copyUnusable,
+  type DriverStore,
+  type Health,
+  type TransferDriver,
+} from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { findId, idArgument, openNamed } from './which-session.ts'
@@ -24,7 +31,8 @@ export const forkCommand = defineBareCommand({
     const { id: from, store } = await openNamed(options.store, positionals, warn)
     const { at, id, title } = options
     const { records } = (await store.inspect(from)).summary
-    const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
+    const { secrets } = registerEnvironmentSecrets()
+    const fork = await store.fork(from, { at, id, title, purpose: 'fork', secrets })
     const answer = { session_id: fork.id, from, records: fork.lastSeq }
     // The copy is complete without its close; the next process that opens it recovers it.
     await fork.close().catch((error: unknown) => warn(`${fork.id} was not closed: ${errorMessage(error)}`))
@@ -56,6 +64,7 @@ export const copyCommand = defineBareCommand({
       throw new StintError('ARG_ERROR', 'neither --from nor --to is given', {
         hint: 'Give --from or --to; the other one is STINT_STORE, or files.',
       })
+    assertNameHasNoSecret({ id }, registerEnvironmentSecrets().gate)
     const [source, target] = [await openStore(from, warn), await openStore(to, warn)]
     const original = await findId(source, idArgument(positionals))
     const transfer = await transferOf(source).read(original)

@@ -409,6 +409,33 @@ test('append creates no session whose id contains the value of a secret variable
   expect(spawnSync('find', [world.tmp, '-name', '*correct-horse*']).stdout.toString()).toBe('')
 })
 
+test.each([
+  ['fork', []],
+  ['copy', ['--from', 'files', '--to', 'files']],
+])('%s makes no session whose id contains the value of a secret variable', async (command, options) => {
+  await using world = new SessionWorld({ MY_API_TOKEN: 'correct-horse-battery' })
+  await world.make('mine', 1)
+  const refused = await world.run(command, 'mine', ...options, '--id', 'n-correct-horse-battery')
+  expect(errorOf(refused)).toMatchObject({
+    code: 'ARG_ERROR',
+    message: 'the id of a session contains a secret',
+  })
+  expect(dataOf(await world.run('list')).total).toBe(1)
+  expect(spawnSync('grep', ['-r', 'correct-horse', world.tmp]).status).toBe(1)
+  expect(spawnSync('find', [world.tmp, '-name', '*correct-horse*']).stdout.toString()).toBe('')
+})
+
+test('the value of a secret variable in the title of a fork, or of its original, is replaced', async () => {
+  await using world = new SessionWorld({ MY_API_TOKEN: 'correct-horse-battery' })
+  await world.make('mine', 1)
+  await world.run('fork', 'mine', '--id', 'copy', '--title', 'use correct-horse-battery')
+  expect(dataOf(await world.run('show', 'copy')).title).toBe('use <secret:env:MY_API_TOKEN>')
+  expect(spawnSync('grep', ['-r', 'correct-horse', world.tmp]).status).toBe(1)
+  await (await world.store.create({ id: 'other', title: 'use correct-horse-battery' })).close()
+  await world.run('fork', 'other', '--id', 'other-copy')
+  expect(dataOf(await world.run('show', 'other-copy')).title).toBe('use <secret:env:MY_API_TOKEN>')
+})
+
 test('fork copies a session up to a record, even while it is in use', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
