@@ -8,6 +8,7 @@ import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/stint.ts'
 import { hosts } from '../hook/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
+import { withoutWait } from './settings/command-text.ts'
 import { hookEntries } from './settings/hooks-part.ts'
 import type { SettingsAgentName } from '../hook/host.ts'
 
@@ -50,7 +51,7 @@ function installed(world: HookUser): { root: string; call: (host: SettingsAgentN
   mkdirSync(root, { recursive: true })
   copyPrograms(built, root)
   const { hooks } = JSON.parse(readFileSync(join(root, 'hooks/hooks.json'), 'utf8')) as Hooks
-  const line = hooks.PreToolUse?.[0]?.hooks[0]?.command ?? ''
+  const line = withoutWait(hooks.PreToolUse?.[0]?.hooks[0]?.command ?? '')
   const call = async (host: SettingsAgentName): Promise<boolean> => {
     const event = hookEvent('claude', 'pre', { cwd: world.project })
     const ended = await world.line(line, event, { CLAUDE_PLUGIN_ROOT: root })

@@ -9,7 +9,7 @@ import { filesystemStore } from '../session/files/driver.ts'
 
 const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
 
-/** Runs steps in a process that has loaded the plugin as OpenCode does; returns a line per step. */
+/** Runs steps in a process that has loaded the plugin as OpenCode does; the plugin does not wait unless told to. */
 async function inOpenCode(world: HookWorld, steps: string, choices = '{}') {
   const file = join(world.tmp, 'host.mjs')
   writeFileSync(
@@ -22,7 +22,7 @@ const client = { session: { get: async ({ path }) => {
   if (path.id === 'unknown') throw new Error('nobody knows')
   return { data: { parentID: parents[path.id] } }
 } } }
-const hooks = await stintPlugin(${choices})({ directory: process.cwd(), client })
+const hooks = await stintPlugin({ waitMs: 0, ...${choices} })({ directory: process.cwd(), client })
 const say = (value) => console.log(JSON.stringify(value))
 const before = async (sessionID, callID, tool = 'bash', args = { command: 'make' }) => {
   try { await hooks['tool.execute.before']({ tool, sessionID, callID }, { args }); say('allowed') }
@@ -55,14 +55,14 @@ test('one session holds the workspace, another of the same process is refused un
   expect(said).toEqual(['allowed', named('one'), named('one'), 'allowed', named('two')])
 })
 
-test('with a wait, a session gets the workspace when the other one of the same process is idle', async () => {
+test('by default, a session waits, and gets the workspace when the other one of the same process is idle', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
     `await before('one', 'a')
      const waiting = before('two', 'b')
      await after('one', 'a'); await event('session.idle', { sessionID: 'one' }); await waiting`,
-    '{ waitMs: 60000 }',
+    '{ waitMs: undefined }',
   )
   expect(said).toEqual(['allowed', 'allowed'])
 })

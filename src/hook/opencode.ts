@@ -7,7 +7,7 @@ import { homeRegister } from '../lease/index.ts'
 import { ticksNow } from '../base/process/process-table.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
-import type { HookChoices } from './options.ts'
+import { defaultChoices, type HookChoices } from './options.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent, retryToolCall, sessionName } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
@@ -58,7 +58,8 @@ export interface PluginHooks {
  */
 export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
   return async ({ directory, client }) => {
-    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false, waitMs = 0 } = choices
+    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false } = choices
+    const { waitMs = defaultChoices.waitMs } = choices
     const tree = new SessionTree(client)
     const sessions = new Set<string>()
 
@@ -68,7 +69,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
     }
 
-    const given = { ...choices, scope, hold, handover: false }
+    const given = { ...choices, scope, hold, waitMs, handover: false }
     const handle = async (
       kind: EventKind,
       sessionId: string,

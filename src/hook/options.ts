@@ -12,7 +12,7 @@ export type HoldUntil = 'turn' | 'session'
 /** Whether the subagents of a session share its claim, or have one each and exclude each other. */
 export type SubagentChoice = 'together' | 'apart'
 
-/** The choices a user makes when installing hooks. `stint-hook` has a default for each. */
+/** The choices a user makes when installing hooks. */
 export interface HookChoices {
   scope?: Scope
   hold?: HoldUntil
@@ -33,12 +33,12 @@ export interface HookChoices {
   prompts?: boolean
 }
 
-/** What applies to a choice that the command line does not make. */
+/** What the hooks do if their user makes no choice. */
 export const defaultChoices: Readonly<Required<HookChoices>> = {
   scope: 'workspace',
   hold: 'turn',
   subagents: 'together',
-  waitMs: 0,
+  waitMs: 20_000,
   backgroundMs: defaultCallPolicy.background_ms,
   promptHoldMs: defaultCallPolicy.prompt_hold_ms,
   failClosed: false,
@@ -62,11 +62,14 @@ export const usage =
   '[--fail-closed] [--record] [--no-handover] [--no-prompts] ' +
   '[--event NAME]'
 
-/** Parses the command line; undefined if it is invalid. */
+/**
+ * Parses the command line; undefined if it is invalid. A command without `--wait` does not wait, as the time
+ * limit in its agent's settings may be short, and a hook that is ended by its agent refuses nothing.
+ */
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
   const [agent, ...rest] = args
   if (!isHostName(agent)) return undefined
-  const options: HookOptions = { agent, event: undefined, words: [], ...defaultChoices }
+  const options: HookOptions = { agent, event: undefined, words: [], ...defaultChoices, waitMs: 0 }
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? ''
     if (word === '--') return { ...options, words: [...options.words, ...rest.slice(at + 1)] }

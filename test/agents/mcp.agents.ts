@@ -16,7 +16,7 @@ test.each([
 ])(
   '$name claims the workspace by MCP: edits of the other agent are refused until it releases it',
   async (agent, other) => {
-    await using rig = await Rig.open()
+    await using rig = await Rig.open('--wait', '0')
     const installed = await rig.stint(['mcp', 'install', 'claude', 'codex', '--json'])
     expect(installed.code).toBe(0)
     const { model } = rig

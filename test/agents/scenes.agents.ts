@@ -24,7 +24,7 @@ beforeAll(printVersions)
 afterAll(printReport)
 
 test('two agents in one repository: the second one writes after the turn of the first', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
   const alice = rig.play(claude, 'alice')
   await rig.wrote('alice')
@@ -62,7 +62,7 @@ test.each(agents)(
 test.each(agents)(
   'the model of $name is told who held the workspace since its session was refused',
   async (agent) => {
-    await using rig = await Rig.open()
+    await using rig = await Rig.open('--wait', '0')
     const { model } = rig
     const write = agent.shell('echo bob >> log.txt')
     const writeWhenFree = async (): Promise<Step> => {
@@ -83,7 +83,7 @@ test.each(agents)(
 )
 
 test.each(agents)('edits of $name are refused while another session holds the workspace', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   const step = (name: string): Step => agent.edit(join(rig.repository, `${name}.txt`), name)
   rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
   rig.model.script('bob', step('bob'))
@@ -101,7 +101,7 @@ test.each(agents)('edits of $name are refused while another session holds the wo
 })
 
 test('Esc in a command of Claude Code ends the command: the claim ages by its TTL', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.shell('echo alice >> log.txt; sleep 600'))
   const window = await rig.window(claude, 'alice')
   await rig.wrote('alice')
@@ -116,7 +116,7 @@ test('Esc in a command of Claude Code ends the command: the claim ages by its TT
 })
 
 test('Esc in a command of Codex leaves the command running: the claim stands until it has ended', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   // Esc in the first moments of a command, before Codex keeps it, still ends it.
   rig.model.script('alice', codex.shell(`echo alice >> log.txt; sleep 3; echo kept >> log.txt; ${late}`))
   const window = await rig.window(codex, 'alice')
@@ -136,7 +136,7 @@ test('Esc in a command of Codex leaves the command running: the claim stands unt
 })
 
 test('a declined prompt of Claude Code looks like an open one, and is held for --prompt-hold', async () => {
-  await using rig = await Rig.open('--prompt-hold', '10s')
+  await using rig = await Rig.open('--wait', '0', '--prompt-hold', '10s')
   rig.model.script('alice', claude.asking('echo alice >> log.txt'))
   const window = await rig.window(claude, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
@@ -150,7 +150,7 @@ test('a declined prompt of Claude Code looks like an open one, and is held for -
 })
 
 test('a prompt of Claude Code that is declined with words ends its call: others write after the turn', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.asking('echo alice >> log.txt'))
   const window = await rig.window(claude, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
@@ -167,7 +167,7 @@ test('a prompt of Claude Code that is declined with words ends its call: others 
 })
 
 test('a declined prompt of Codex ends the turn: the next session writes at once', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', codex.asking('echo alice >> log.txt'))
   const window = await rig.window(codex, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
@@ -180,7 +180,7 @@ test('a declined prompt of Codex ends the turn: the next session writes at once'
 })
 
 test.each(agents)('a prompt of $name that is approved after another session has tried', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', agent.asking('echo alice >> log.txt'), rig.doneAfterWrite('alice'))
   const window = await rig.window(agent, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
@@ -225,7 +225,7 @@ test.each(agents)(
 test.each(agents)(
   'a command of $name that runs on after its turn holds the workspace until it ends',
   async (agent) => {
-    await using rig = await Rig.open()
+    await using rig = await Rig.open('--wait', '0')
     rig.model.script('alice', agent.background(late))
     await rig.window(agent, 'alice')
     await rig.heard('Stop', 'alice')
@@ -243,7 +243,7 @@ test.each(agents)(
 test.each(agents)(
   'background work of $name that outlives its bound no longer holds the workspace',
   async (agent) => {
-    await using rig = await Rig.open('--background', '5s')
+    await using rig = await Rig.open('--wait', '0', '--background', '5s')
     rig.model.script('alice', agent.background('while :; do echo tick >> server.log; sleep 1; done'))
     await rig.window(agent, 'alice')
     await rig.heard('Stop', 'alice')
@@ -254,7 +254,7 @@ test.each(agents)(
 )
 
 test.each(agents)('after kill -9 of $name, its command still holds the workspace', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', agent.shell(`echo alice >> log.txt; ${late}`))
   const alice = rig.play(agent, 'alice')
   await rig.wrote('alice')
@@ -287,7 +287,7 @@ test('a session that is resumed in a second process is the same party', async ()
 })
 
 test('two windows of Codex under one server are two parties', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   const windows = await startDaemon(rig)
   const bobTold = (): boolean => rig.model.results('bob').length > 0
   rig.model.script('alice', codex.shell('echo alice >> log.txt'), rig.doneAfter('bob was told', bobTold))
@@ -305,7 +305,7 @@ test('two windows of Codex under one server are two parties', async () => {
 test.each(agents)(
   'stint run --lock -- $name: the agent works below the run, and others are refused',
   async (agent) => {
-    await using rig = await Rig.open()
+    await using rig = await Rig.open('--wait', '0')
     rig.model.script('alice', agent.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
     const command = ['run', '--lock', '--session', 'outer', '--', ...agent.headless('play alice')]
     const run = rig.startStint(command, { cwd: rig.repository })
@@ -317,7 +317,7 @@ test.each(agents)(
 )
 
 test.each(agents)('$name inside an agent works below it, and others are refused', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('inner', agent.shell('echo inner >> log.txt'), rig.doneAfterAttempt('bob'))
   const inner = agent.headless('play inner').map((word) => `'${word}'`)
   rig.model.script('alice', claude.shell(`echo alice >> log.txt; ${inner.join(' ')} < /dev/null`))
@@ -331,22 +331,19 @@ test.each(agents)('$name inside an agent works below it, and others are refused'
   ])
 })
 
-test.each(agents)(
-  'with --wait, $name waits for the end of the other turn, and then writes',
-  async (agent) => {
-    await using rig = await Rig.open('--wait', '20s')
-    const bobWaits = rig.doneAfter('bob waits', async () => (await rig.waiters()) > 0)
-    rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
-    const alice = rig.play(claude, 'alice')
-    await rig.wrote('alice')
-    expect(await rig.attempt(agent, 'bob')).not.toEqual(refused)
-    await alice.finished
-    expect(rig.writes()).toEqual([
-      { text: 'alice', holders: ['alice'] },
-      { text: 'bob', holders: ['bob'] },
-    ])
-  },
-)
+test.each(agents)('by default, $name waits for the end of the other turn, and then writes', async (agent) => {
+  await using rig = await Rig.open()
+  const bobWaits = rig.doneAfter('bob waits', async () => (await rig.waiters()) > 0)
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('alice')
+  expect(await rig.attempt(agent, 'bob')).not.toEqual(refused)
+  await alice.finished
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'bob', holders: ['bob'] },
+  ])
+})
 
 test.each(agents)('after --wait, $name is refused, and told how long it has waited', async (agent) => {
   await using rig = await Rig.open('--wait', '2s')
@@ -358,7 +355,7 @@ test.each(agents)('after --wait, $name is refused, and told how long it has wait
 })
 
 test('a model that was refused runs stint lock wait, and then writes', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   const bobWaits = rig.doneAfter('bob waits', () => rig.model.results('bob').length > 0)
   rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
   const write = codex.shell('echo bob >> log.txt')
@@ -386,7 +383,7 @@ test.each([
   { ...claude, title: 'Claude Code' },
   { ...codex, title: 'Codex' },
 ])('a claim of $name in a terminal says which terminal, directory and prompt it is', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', agent.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
   await rig.window(agent, 'alice')
   await rig.wrote('alice')
@@ -397,7 +394,7 @@ test.each([
 })
 
 test('with --subagents apart, two subagents of a session exclude each other', async () => {
-  await using rig = await Rig.open('--subagents', 'apart')
+  await using rig = await Rig.open('--wait', '0', '--subagents', 'apart')
   const helper = (name: string): Step => ({
     tool: 'Agent',
     input: { description: name, prompt: `play ${name}`, subagent_type: 'general-purpose' },
@@ -414,7 +411,7 @@ test.each([
   { ...claude, fails: 'PostToolUseFailure', batch: ['PostToolBatch'] },
   { ...codex, fails: 'PostToolUse', batch: [] },
 ])('$name reports a command that succeeds, one that fails, and none that is refused', async (agent) => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   const { batch, fails } = agent
   rig.model.script('alice', agent.shell('touch made'), agent.shell('exit 3'))
   await rig.play(agent, 'alice').finished
@@ -439,7 +436,7 @@ test.each(agents)('$name names its session in the environment of its commands', 
 })
 
 test('a Monitor of Claude Code is refused as a command is', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
   const alice = rig.play(claude, 'alice')
   await rig.wrote('alice')
@@ -452,7 +449,7 @@ test('a Monitor of Claude Code is refused as a command is', async () => {
 })
 
 test('a subagent that works on after the turn of its session keeps the claim', async () => {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open('--wait', '0')
   const input = { description: 'Help', prompt: 'play helper', subagent_type: 'general-purpose' }
   rig.model.script('alice', { tool: 'Agent', input })
   rig.model.script('helper', claude.shell('echo one >> log.txt'), rig.doneAfterAttempt('bob'))
@@ -508,7 +505,7 @@ test('Codex trusts hooks by their command: stint says untrusted, trusted, and mo
   expect(await said()).toEqual(['untrusted', true])
   await trustHooks(rig)
   expect(await said()).toEqual(['trusted', false])
-  const { stdout } = await rig.stint(['hook', 'install', 'codex', '--wait', '20s', '--json'])
+  const { stdout } = await rig.stint(['hook', 'install', 'codex', '--wait', '9s', '--json'])
   expect(stdout).toContain('have changed since you trusted them, and so refuses no call')
   expect(await said()).toEqual(['modified', true])
   await trustHooks(rig)

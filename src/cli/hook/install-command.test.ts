@@ -36,9 +36,9 @@ class AgentWorld extends HookUser {
     copyPrograms(dirname(hookBin), this.installation)
   }
 
-  /** Installs the hooks of a host, and returns the path of its settings. */
+  /** Installs the hooks of a host, which refuse at once, and returns the path of its settings. */
   async install(host: SettingsAgentName, ...flags: string[]): Promise<string> {
-    const args = [join(this.installation, 'stint.cjs'), 'hook', 'install', host, ...flags]
+    const args = [join(this.installation, 'stint.cjs'), 'hook', 'install', host, '--wait', '0', ...flags]
     const finished = await this.start(process.execPath, args, { cwd: this.project }).finished
     if (finished.code !== 0) throw new Error(finished.stdout)
     return (finished.envelope().data as { hooks: [ChangeRow] }).hooks[0].path

@@ -71,16 +71,16 @@ test('installing again keeps the options of the installation, and changes only t
     const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
     return hooks.map((hook) => hook.choices)
   }
-  await world.change('install', ...agents, '--fail-closed', '--wait', '20s', '--hold', 'session')
+  await world.change('install', ...agents, '--fail-closed', '--wait', '9s', '--hold', 'session')
   const first = await choices()
   expect(first).toMatchObject([
-    { failClosed: true, waitMs: 20_000, hold: 'session' },
-    { failClosed: true, waitMs: 20_000, hold: 'session' },
+    { failClosed: true, waitMs: 9000, hold: 'session' },
+    { failClosed: true, waitMs: 9000, hold: 'session' },
     { failClosed: true },
   ])
   for (const { outcome } of await world.change('install', ...agents)) expect(outcome).toBe('unchanged')
   expect(await choices()).toEqual(first)
-  await world.change('install', 'claude', 'opencode', '--wait', '0', '--scope', 'paths')
+  await world.change('install', 'claude', 'opencode', '--wait', '20s', '--scope', 'paths')
   const second = { failClosed: true, hold: 'session', scope: 'paths' }
   expect(await choices()).toEqual([second, second, { failClosed: true }])
   await world.change('uninstall')
@@ -91,7 +91,7 @@ test('installing again keeps the options of the installation, and changes only t
 test('options that an agent does not use are named in a warning, and are not stored', async () => {
   await using world = new HookUser()
   await world.git('init')
-  const options = ['--subagents', 'apart', '--no-handover', '--no-prompts', '--wait', '20s', '--fail-closed']
+  const options = ['--subagents', 'apart', '--no-handover', '--no-prompts', '--wait', '0', '--fail-closed']
   options.push('--prompt-hold', '40m')
   const finished = await world.hook(['install', 'claude', 'gemini', 'opencode', 'git', ...options])
   expect(finished.envelope().warnings).toEqual([
@@ -100,30 +100,41 @@ test('options that an agent does not use are named in a warning, and are not sto
     'git does not use --subagents, --wait, --prompt-hold, --no-handover, --no-prompts',
   ])
   const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
-  const waits = { waitMs: 20_000, failClosed: true }
+  const refusing = { waitMs: 0, failClosed: true }
   expect(hooks.map(({ choices }) => choices)).toEqual([
-    { ...waits, subagents: 'apart', promptHoldMs: 2_400_000, handover: false, prompts: false },
-    { ...waits, prompts: false },
-    waits,
+    { ...refusing, subagents: 'apart', promptHoldMs: 2_400_000, handover: false, prompts: false },
+    { ...refusing, prompts: false },
+    refusing,
     { failClosed: true },
   ])
   expect((await world.hook(['install', 'git'])).envelope().warnings).toEqual([])
 })
 
-test('--wait: the command before a tool call waits, and only it gets a longer time limit, in the unit of its agent', async () => {
-  await using world = new HookUser()
-  await world.change('install', ...hookAgents, '--wait', '20s')
-  for (const agent of hookAgents) {
-    const { property, unitMs } = hostSettings[agent].timeout
-    const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
-    for (const { name, kind } of hosts[agent].events) {
-      const text = JSON.stringify(hooks[name])
-      const limitMs = kind === 'pre' ? 23_000 : 3000
-      expect(text).toContain(`"${property}":${limitMs / unitMs}`)
-      expect(text.includes(' --wait 20s')).toBe(kind === 'pre')
+test.each([
+  { given: [], flag: ' --wait 20s', limitMs: 23_000 },
+  { given: ['--wait', '2m'], flag: ' --wait 2m', limitMs: 123_000 },
+  { given: ['--wait', '0'], flag: ' --wait 0s', limitMs: 3000 },
+])(
+  'install $given: the command before a tool call waits, and its time limit fits, in the unit of its agent',
+  async ({ given, flag, limitMs }) => {
+    await using world = new HookUser()
+    await world.change('install', ...hookAgents, ...given)
+    for (const agent of hookAgents) {
+      const { property, unitMs } = hostSettings[agent].timeout
+      const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
+      for (const { name, kind } of hosts[agent].events) {
+        const text = JSON.stringify(hooks[name])
+        expect(text).toContain(`"${property}":${(kind === 'pre' ? limitMs : 3000) / unitMs}`)
+        expect(text.includes(flag)).toBe(kind === 'pre')
+      }
     }
-  }
+  },
+)
+
+test('--wait 11m is too long, and nothing is installed', async () => {
+  await using world = new HookUser()
   expect((await world.hook(['install', 'claude', '--wait', '11m'])).code).toBe(2)
+  expect(existsSync(world.file('claude'))).toBe(false)
 })
 
 /** Where hooks alone were in a container, it goes with them, and so does a file in which nothing else is. */
@@ -177,7 +188,7 @@ test('going back to the default of every option gives the first command again', 
   const options = ['--scope', 'paths', '--hold', 'session', '--subagents', 'apart', '--wait', '9s']
   await world.change('install', 'codex', ...options)
   expect(world.read(world.file('codex'))).not.toBe(first)
-  const defaults = ['--scope', 'workspace', '--hold', 'turn', '--subagents', 'together', '--wait', '0']
+  const defaults = ['--scope', 'workspace', '--hold', 'turn', '--subagents', 'together', '--wait', '20s']
   await world.change('install', 'codex', ...defaults)
   expect(world.read(world.file('codex'))).toBe(first)
   expect(await world.onTerminal('hook status codex')).toMatch(/^Codex +installed +\S+\s*$/m)

@@ -45,7 +45,7 @@ export const installCommand = defineBareCommand({
     wait: {
       type: 'duration',
       value: 'D',
-      help: 'how long a tool call waits for another session before it is refused (not at all); at most 10m',
+      help: 'how long a tool call waits for another session before it is refused (20s); at most 10m, 0 for not at all',
     },
     background: {
       type: 'duration',
@@ -84,7 +84,7 @@ export const installCommand = defineBareCommand({
       'stint hook install claude --scope paths --subagents apart',
       'subagents exclude each other, file by file',
     ],
-    ['stint hook install --wait 20s', 'tool calls wait for their turn before they are refused'],
+    ['stint hook install --wait 0', 'refuse tool calls at once instead of letting them wait'],
     ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],

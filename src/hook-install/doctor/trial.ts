@@ -142,7 +142,7 @@ const pluginRunner: HookRunner = {
   async run({ commands, cwd, env }) {
     const program = join(cwd, 'plugin-trial.mjs')
     const plugin = readSettingsFile(commands[0]?.text ?? '').bytes?.toString() ?? ''
-    writeFileSync(program, `${plugin.replace(/"waitMs":\d+,?/, '')}${pluginCall}`)
+    writeFileSync(program, `${withoutWaiting(plugin)}${pluginCall}`)
     const opencode = findOnPath('opencode', env)
     // Try the plugin in OpenCode's own runtime, Bun, whose clocks differ from Node's.
     if (opencode !== undefined && (await isBun(opencode, cwd, env)))
@@ -151,6 +151,10 @@ const pluginRunner: HookRunner = {
   },
   isRefusal: ({ code }) => code === 2,
 }
+
+/** The trial expects a refusal at once. */
+const withoutWaiting = (plugin: string): string =>
+  plugin.replace(/"waitMs":\d+,?/, '').replace('stintPlugin({', 'stintPlugin({"waitMs":0,')
 
 const pluginCall = `
 const hooks = await stint({ directory: process.cwd() })

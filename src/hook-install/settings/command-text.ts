@@ -28,7 +28,7 @@ export function settingsCommand(
 ): string {
   // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
-  const waitMs = event.kind === 'pre' ? choices.waitMs : undefined
+  const waitMs = event.kind === 'pre' ? (choices.waitMs ?? defaultChoices.waitMs) : undefined
   const line = hookCommand(host, event, startWords(program), { ...choices, failClosed, waitMs })
   // Exit code 2 with a reason on stderr blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
@@ -108,7 +108,7 @@ export function readCommand(text: string): HookCommand | undefined {
 
 /** The choices that a command was installed with; those at their default are left out. */
 export function choicesOf({ agent, flags }: Pick<HookCommand, 'agent' | 'flags'>): HookChoices {
-  const options = parseOptions([agent, ...flags])
+  const options = parseOptions([agent, ...choiceFlags({ waitMs: defaultChoices.waitMs }), ...flags])
   const isChosen = (name: keyof HookChoices): boolean =>
     options !== undefined && options[name] !== defaultChoices[name]
   const names = (Object.keys(defaultChoices) as (keyof HookChoices)[]).filter(isChosen)

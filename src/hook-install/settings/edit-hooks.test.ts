@@ -73,7 +73,7 @@ test('other choices update the hooks in place', () => {
   expect(findHandlers(now, 'claude', hostSettings.claude.shape)).toHaveLength(
     hookEntries('claude', { program, place: 'user' }).length,
   )
-  expect(now).toContain('--scope paths --fail-closed')
+  expect(now).toContain('--scope paths --wait 20s --fail-closed')
 })
 
 test('only the event before a call fails closed: a failure must not keep a turn from ending', () => {

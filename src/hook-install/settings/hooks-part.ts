@@ -1,4 +1,4 @@
-import type { HookChoices } from '../../hook/options.ts'
+import { defaultChoices, type HookChoices } from '../../hook/options.ts'
 import type { HostEvent, SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import type { InstallPlace } from '../agents.ts'
@@ -61,7 +61,7 @@ function handlerOf(
   command: string,
   choices: HookChoices,
 ): Record<string, unknown> {
-  const waitMs = event.kind === 'pre' ? (choices.waitMs ?? 0) : 0
+  const waitMs = event.kind === 'pre' ? (choices.waitMs ?? defaultChoices.waitMs) : 0
   return {
     ...fixed?.(event),
     [shape.command]: command,
