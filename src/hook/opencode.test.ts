@@ -9,7 +9,7 @@ import { filesystemStore } from '../session/files/driver.ts'
 
 const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
 
-/** Runs steps in a process that has loaded the plugin as OpenCode does; the plugin does not wait unless told to. */
+/** Runs steps in a process with the plugin, as OpenCode loads it; without `choices` it refuses at once. */
 async function inOpenCode(world: HookWorld, steps: string, choices = '{}') {
   const file = join(world.tmp, 'host.mjs')
   writeFileSync(
