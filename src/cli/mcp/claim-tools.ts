@@ -6,18 +6,18 @@ import { visibleText } from '../../base/text/escape.ts'
 import { overlap, type WorkspaceClaims } from '../../lease/index.ts'
 import { findParty } from './agent-session.ts'
 import { type ClaimWish, requestFor } from './held-claims.ts'
-import { defineTool, openTarget, targetInput, targetOf, type ToolContext } from './tool.ts'
+import { defineTool, nameInput, openTarget, targetInput, targetOf, type ToolContext } from './tool.ts'
 
 const noPath = 'name a file or a directory; for the whole workspace, leave paths out'
 
 const wishInput = {
   ...targetInput,
   paths: z
-    .array(z.string().min(1, noPath))
+    .array(nameInput.min(1, noPath))
     .min(1, noPath)
     .optional()
     .describe('Files, or directories with everything below them. Default: the whole workspace.'),
-  session: z.string().optional().describe('The id of your own session. Needed only if a tool asks for it.'),
+  session: nameInput.optional().describe('The id of your own session. Needed only if a tool asks for it.'),
 }
 
 const waitSeconds = z.number().min(0).max(3600).optional()

@@ -6,7 +6,7 @@ import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import { activityLine } from '../lock/history.ts'
 import { renderTarget } from '../lock/status.ts'
 import { describeFound, renderFound } from '../sessions/search.ts'
-import { defineTool, openTarget, targetInput, targetOf } from './tool.ts'
+import { defineTool, nameInput, openTarget, targetInput, targetOf } from './tool.ts'
 
 const limitOf = (most: number) =>
   z.number().int().min(1).max(most).optional().describe('How many of the newest. Default: 20.')
@@ -77,7 +77,7 @@ const searchSessions = defineTool({
     'first. Use it to find out how a problem was met before.',
   input: {
     text: z.string().min(1).describe('The text, as it was written; not a pattern.'),
-    workspace: z.string().optional().describe('Only sessions of this workspace: any directory in it.'),
+    workspace: nameInput.optional().describe('Only sessions of this workspace: any directory in it.'),
     limit: limitOf(100),
   },
   isReading: true,

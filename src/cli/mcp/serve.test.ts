@@ -292,6 +292,27 @@ test('a wait ends before clients give up after a minute, unless the model asks f
   expect(inputSchema).toMatchObject({ properties: { wait_seconds: { description: 'Default: 45.' } } })
 })
 
+const long = 'x/'.repeat(4_000_000)
+
+test.each([
+  ['workspace', 'who', { workspace: long }],
+  ['workspace of a search', 'search_sessions', { text: 'x', workspace: long }],
+  ['resource', 'who', { resource: long }],
+  ['path', 'claim', { paths: [long] }],
+  ['path outside the workspace', 'claim', { paths: [`/${long}`] }],
+  ['pattern', 'claim', { paths: [`${long}*`] }],
+  ['session', 'claim', { session: long }],
+  ['name of an argument', 'claim', { [long]: 1 }],
+  ['type', 'claim', { wait_seconds: long }],
+])('an invalid %s of 8 MB is answered with a short error, and the server goes on', async (_, tool, args) => {
+  await using world = new McpWorld()
+  await world.prompt('session-a', 'new routes')
+  const { call } = await world.connect()
+  const refused = await call(tool, args)
+  expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/^.{10,5000}$/s) as string })
+  expect((await call('claim')).data).toMatchObject({ granted: true })
+})
+
 test('a line over 10 MB is answered with an error, in bounded memory, and the server goes on', async () => {
   await using world = new McpWorld()
   const server = world.start(process.execPath, [stintBin, 'mcp'], {
@@ -307,6 +328,8 @@ test('a line over 10 MB is answered with an error, in bounded memory, and the se
     for (let sent = 0; sent < size; sent++) await write(megabyte)
     await write('"}\n')
   }
+  // A whole message, and blanks.
+  await write(`${JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'ping' })}${' '.repeat(11 << 20)}\n`)
   await write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' })}\n`)
   await until('the server answers', () => server.output().stdout.includes('"id":2'))
   const answers = server
@@ -315,7 +338,8 @@ test('a line over 10 MB is answered with an error, in bounded memory, and the se
     .split('\n')
     .map((line) => JSON.parse(line) as object)
   const refusal = { id: null, error: { code: -32_600, message: expect.stringContaining('10485760 bytes') } }
-  expect(answers).toMatchObject([refusal, refusal, { id: 2 }])
+  expect(answers.filter((answer) => 'error' in answer)).toMatchObject([refusal, refusal, refusal])
+  expect(answers.at(-1)).toMatchObject({ id: 2 })
   const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8')
   expect(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1])).toBeLessThan(250_000)
   stdin?.end()

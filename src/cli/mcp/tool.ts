@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { type LeaseTarget, type Register, WorkspaceClaims } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import { describeTarget } from '../lock/lock-options.ts'
@@ -43,20 +44,24 @@ export function defineTool<Shape extends z.ZodRawShape>(
   const input = z.strictObject(tool.input, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${tool.name} has no argument ${issue.keys.join(', ')}; its arguments are ${names}`
+        ? `${tool.name} has no argument ${visibleText(issue.keys.join(', '), 200)}; its arguments are ${names}`
         : undefined,
   })
   return { ...tool, input }
 }
 
+/**
+ * A path, or another name, as an argument. No path on Linux is longer; resolving one with millions of
+ * components would exhaust the server's memory, and an error that quotes it would fill the model's context.
+ */
+export const nameInput = z.string().max(4096)
+
 /** The arguments with which a tool is told a workspace or a resource. */
 export const targetInput = {
-  workspace: z
-    .string()
+  workspace: nameInput
     .optional()
     .describe('Any directory in the workspace. Default: the directory that the server was started in.'),
-  resource: z
-    .string()
+  resource: nameInput
     .optional()
     .describe('Instead of a workspace: a name that all its users agree on, such as deploy:prod.'),
 }
