@@ -47,7 +47,7 @@ export interface ActionBodies {
 }
 
 export interface ErrorBody {
-  error: { code: string; message: string; hint: string }
+  error: { code: string; message: string; hint?: string }
 }
 
 export interface TokenAnswer {

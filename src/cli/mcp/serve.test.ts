@@ -292,6 +292,14 @@ test('a wait ends before clients give up after a minute, unless the model asks f
   expect(inputSchema).toMatchObject({ properties: { wait_seconds: { description: 'Default: 45.' } } })
 })
 
+test('an error without a hint ends after its message', async () => {
+  await using world = new McpWorld()
+  const { call } = await world.connect()
+  const deep = `${'x'.repeat(200)}/`.repeat(19)
+  const refused = await call('claim', { paths: Array.from({ length: 300 }, (_, index) => `${deep}${index}`) })
+  expect(refused.text).toMatch(/^ARG_ERROR: the record for \w+ would be over 1 MiB: claim fewer paths\.$/)
+})
+
 const long = 'x/'.repeat(4_000_000)
 
 test.each([

@@ -121,7 +121,7 @@ function addTool(server: McpServer, tool: McpTool, state: ServerState): void {
 }
 
 /** The message of an error for a model: what went wrong, and what to do. */
-const explain = (error: unknown): string =>
-  error instanceof StintError
-    ? `${error.code}: ${error.message}. ${error.hint}`
-    : `UNEXPECTED: ${errorMessage(error)}`
+function explain(error: unknown): string {
+  if (!(error instanceof StintError)) return `UNEXPECTED: ${errorMessage(error)}`
+  return `${error.code}: ${error.message}. ${error.hint}`.trimEnd()
+}

@@ -304,5 +304,7 @@ test('a bad request is answered with its status and what is wrong, and the serve
     const answer = await ui.bySocket('/api/actions/break', body)
     expect([answer.status, answer.json.error.code]).toEqual([400, 'ARG_ERROR'])
   }
+  const withoutHint = await ui.bySocket('/api/search?q=x&limit=many')
+  expect(withoutHint.json.error).toEqual({ code: 'ARG_ERROR', message: expect.stringContaining('many') })
   expect((await ui.read('/api/now')).tiles).toEqual([])
 })

@@ -82,8 +82,8 @@ const cutString = (_name: string, value: unknown): unknown =>
 const jsonOf = (value: unknown, isWhole = false): string =>
   visibleJson(value, isWhole ? undefined : cutString)
 
-const errorBody = (error: StintError): ErrorBody => ({
-  error: { code: error.code, message: error.message, hint: error.hint },
+const errorBody = ({ code, message, hint }: StintError): ErrorBody => ({
+  error: { code, message, ...(hint !== '' && { hint }) },
 })
 
 /** Gives whatever an endpoint has thrown a code. */
