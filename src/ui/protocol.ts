@@ -25,7 +25,7 @@ export interface Answers {
   'GET /api/sessions/:id': SessionView
   /**
    * `?[before=SEQ][&limit=N][&full=1]`: the records right before one, or the newest, and the acts of their
-   * time. `full` sends large payloads whole.
+   * time. `full` sends large payloads whole, up to 32 MiB in all; more is an `ARG_ERROR`.
    */
   'GET /api/sessions/:id/events': EventPage
   /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
@@ -234,6 +234,7 @@ export interface ActRow {
   key: string | null
   /** Null if there is no outcome: the act was performed, or not, or half. */
   outcome: { at: number; duration_ms: number; ok: boolean; error: string | null } | null
+  /** The begin of its JSON, with an ellipsis, if it is large. */
   detail: unknown
 }
 

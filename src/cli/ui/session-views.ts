@@ -1,3 +1,4 @@
+import { StintError } from '../../base/errors/stint-error.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import {
   type AuditRecord,
@@ -5,7 +6,6 @@ import {
   type DriverStore,
   type Inspection,
   type Pending,
-  type SessionEvent,
   sessionStates,
 } from '../../session/index.ts'
 import type {
@@ -90,12 +90,17 @@ export async function viewSession(store: DriverStore, id: string): Promise<Sessi
   }
 }
 
-/** Characters of the data of an event in a page; `full` sends all. */
+/** Characters of the data of an event or an act in a page; `full` sends all of an event. */
 const maxDataLength = 2000
+/** Characters of the data of all events in a page with `full`. Escapes may make it six times as long. */
+const maxFullLength = 32 << 20
 /** Acts that are sent with a page of events. */
 const maxActs = 500
 
-/** A page of the journal, and the acts of its time, in memory that does not grow with the session. */
+/**
+ * A page of the journal, and the acts of its time. It keeps the begin of each payload only, or with `full` at
+ * most `maxFullLength` characters, so its memory does not grow with the session or with its events.
+ */
 export async function readEventPage(
   store: DriverStore,
   id: string,
@@ -107,29 +112,38 @@ export async function readEventPage(
   const last = inspection.summary.records
   const end = Math.min(last, (before ?? Number.POSITIVE_INFINITY) - 1)
   const from = Math.max(1, end - limit + 1)
-  const events: (SessionEvent | Pending<SessionEvent>)[] = []
+  const isFull = query.text('full') === '1'
+  const events: EventRow[] = []
+  let length = 0
   let nextAt = Number.POSITIVE_INFINITY
   // The newest page also has what visitors left. An older one reads one event more, at which its acts end.
   for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
     if (event.seq !== undefined && event.seq > end && before !== undefined) nextAt = event.at
-    else events.push(event)
+    else {
+      const json = JSON.stringify(event.data) ?? ''
+      length += json.length
+      if (isFull && length > maxFullLength) throw pageTooLarge(id)
+      const isWhole = isFull || json.length <= maxDataLength
+      events.push(isWhole ? event : { ...event, data: beginOf(json), cut: json.length })
+    }
   const beginsAt = from === 1 ? 0 : (events[0]?.at ?? Number.POSITIVE_INFINITY)
   const { acts, leftOut } = await readActs(inspection, beginsAt, nextAt)
   return {
-    events: query.text('full') === '1' ? events : events.map(eventRow),
+    events,
     acts,
     acts_left_out: leftOut,
     last,
   }
 }
 
-/** An event without most of a large payload. */
-function eventRow(event: SessionEvent | Pending<SessionEvent>): EventRow {
-  const json = JSON.stringify(event.data) ?? ''
-  return json.length <= maxDataLength
-    ? event
-    : { ...event, data: json.slice(0, maxDataLength), cut: json.length }
-}
+/** A copy of the begin of a string: `slice` alone would keep all of the string in memory. */
+const beginOf = (text: string): string =>
+  Buffer.from(text.slice(0, maxDataLength), 'utf16le').toString('utf16le')
+
+const pageTooLarge = (id: string): StintError =>
+  new StintError('ARG_ERROR', `the events of this page have more than ${maxFullLength >> 20} MiB of data`, {
+    hint: `Ask for fewer (limit), or read them with \`stint sessions tail ${shellWord(id)} --json\`.`,
+  })
 
 /** The acts with their outcomes, and the notes, that began from a time on and before another. */
 async function readActs(
@@ -169,8 +183,14 @@ const actRow = (line: AuditLine): ActRow => ({
   subject: line.subject ?? null,
   key: line.key ?? null,
   outcome: line.type === 'outcome' ? outcomeOf(line, line.at) : null,
-  detail: line.detail ?? null,
+  detail: detailOf(line),
 })
+
+/** The detail of an act; the begin of its JSON if it is large. */
+function detailOf({ detail = null }: AuditLine): unknown {
+  const json = JSON.stringify(detail)
+  return json.length <= maxDataLength ? detail : `${beginOf(json)}…`
+}
 
 const outcomeOf = ({ at, ok, error }: AuditLine, begunAt: number): NonNullable<ActRow['outcome']> => ({
   at,

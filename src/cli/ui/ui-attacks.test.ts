@@ -284,3 +284,27 @@ test('hostile titles and events arrive as data: in one line, without control cha
   const full = await ui.read('/api/sessions/ses_bad/events?before=2&limit=1&full=1')
   expect(full.events[0].data.long.length).toBe(1 << 20)
 })
+
+test('a page of large events and acts is made in little memory, and one with all of them is refused', async () => {
+  await using world = new SessionWorld()
+  {
+    await using session = await world.store.create({ id: 'ses_large' })
+    // Equal data is on disk once, and is read for each event.
+    const large = 'x'.repeat(4 << 20)
+    for (let n = 1; n <= 20; n++) {
+      await session.append({ type: 'large', data: { large } })
+      await session.audit({ action: 'large', detail: { large } })
+    }
+  }
+  // Each half of these 160 MiB is more than the server may have.
+  const ui = await UiClient.start(world, [], { env: { NODE_OPTIONS: '--max-old-space-size=64' } })
+  const page = await ui.read('/api/sessions/ses_large/events')
+  expect([page.events.length, page.acts.length]).toEqual([20, 20])
+  const begin = `{"large":"${'x'.repeat(2000 - 10)}`
+  expect(page.events[19]).toMatchObject({ seq: 20, data: begin, cut: (4 << 20) + 12 })
+  expect(page.acts[19].detail).toBe(`${begin}…`)
+  const { status, text } = await ui.bySocket('/api/sessions/ses_large/events?full=1')
+  expect([status, JSON.parse(text).error]).toMatchObject([400, { code: 'ARG_ERROR' }])
+  const one = await ui.read('/api/sessions/ses_large/events?before=21&limit=1&full=1')
+  expect(one.events[0].data.large.length).toBe(4 << 20)
+})
