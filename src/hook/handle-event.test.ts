@@ -554,6 +554,7 @@ test('a session that is refused may add a worktree elsewhere, as the refusal adv
     'git worktree remove ../fix',
     'git worktree add ../fix && npm ci',
     'cd .. && git worktree add fix',
+    'for i in 1 2; do git worktree add ../fix; cd src; done',
     'git -c core.hooksPath=../hooks worktree add ../fix',
     'git --work-tree=. worktree add ../fix',
     'git -C ../another commit -am fix',

@@ -47,6 +47,42 @@ test.each([
   'test -f a.txt',
   'xxd -p -l16 a.txt',
   'uniq -c a.txt',
+  'date -u -I',
+  "date -I -d '2 days ago' +%F",
+  'tar tf a.tar host:x',
+  "git for-each-ref --format='%(contents:signature)'",
+  'git grep -n signature',
+  'stint doctor --json',
+  'gh pr view 5 --json title,body -q .title',
+  'gh pr list -R owner/name --state all -L 5',
+  'gh pr checks --watch',
+  'gh pr diff 5 --name-only',
+  'gh issue view 5 -c',
+  'gh issue list --label bug --search x',
+  'docker ps -a --format json',
+  'docker logs -f --tail 20 web',
+  'docker images -q',
+  'docker inspect -f x web',
+  'npm ls --depth=0 -g',
+  'npm view @scope/name@1.2.3 dist-tags.latest --json',
+  'npm -v',
+  'npm --version',
+  'lsof -nP -iTCP:3000 -sTCP:LISTEN',
+  'lsof -ti :3000',
+  'lsof +D src',
+  'less -RFX a.txt',
+  'git log | less -S',
+  '(ls; pwd)',
+  '( (cd src && ls) | wc -l; pwd )',
+  '(ls 2>/dev/null) 2>&1 | head -1',
+  '{ ls; pwd; } | head -1',
+  '{ ls\n}',
+  'for f in *.ts "$X" a; do head -3 "$f"; done',
+  'for d in a b\ndo\n  for f in 1 2; do echo $d $f; done | wc -l\n  (ls $d)\ndone 2>/dev/null',
+  'for i in 1 2 3; do sleep 1; done',
+  'until grep -q ready log; do sleep 1; done && tail log',
+  'while true; do date; done',
+  'echo for do done while',
 ])('%s reads', (command) => {
   expect(onlyReads(command)).toBe(true)
 })
@@ -64,7 +100,78 @@ test.each([
     ['ls $(rm x)', 'ls `rm x`', 'ls "$(rm x)"', 'cat <(rm x)', String.raw`echo "\\$(rm x)"`],
   ],
   ['a here-document', ['cat <<E\nx\nE', 'cat <<< x']],
-  ['braces, a subshell, a function', ['ls {a,b}', '{ ls; }', '(ls)', 'ls() { rm x; }']],
+  [
+    'braces or a function',
+    ['ls {a,b}', 'ls() { rm x; }', 'ls () { rm x; }', '() { rm x; }', '( ) { rm x; }'],
+  ],
+  [
+    'a group with a command that changes something',
+    [
+      '(rm x)',
+      '(ls; rm x)',
+      '( (rm x) )',
+      '{ ls; rm x; }',
+      '(ls) > x',
+      '{ ls; } > x',
+      '(X=1)',
+      'ls | (tee x)',
+    ],
+  ],
+  [
+    'a group that no shell accepts, or not every shell takes for one',
+    [
+      '(ls',
+      'ls)',
+      '(ls))',
+      '(ls) rm x',
+      '(ls) (rm x)',
+      'ls (a)',
+      '{ ls; } rm x',
+      '{ ls; } always { rm x; }',
+      '{ ls }',
+      '{ls;}',
+      '{ ls; )',
+      '((PATH=1))',
+      '(\\\n(PATH=1))',
+      'ls *(a)',
+      'echo a(b)',
+      '(ls) &',
+    ],
+  ],
+  [
+    'a loop with a command that changes something',
+    [
+      'for f in a; do rm $f; done',
+      'for f in a; do ls; done; rm x',
+      'for f in a; do ls; done > x',
+      'for f in a; do $f; done',
+      'for f in -ox; do sort $f; done',
+      'for f in $(rm x); do ls; done',
+      'while rm x; do ls; done',
+      'until ls; do rm x; done',
+    ],
+  ],
+  [
+    'a loop over a variable that chooses the programs',
+    ['for PATH in src; do ls; done', 'for path in src; do ls; done', 'for LESSOPEN in x; do less a; done'],
+  ],
+  [
+    'a loop that is not whole',
+    [
+      'for f in a; do ls',
+      'for f in a; ls; done',
+      'for f in a do ls; done',
+      'for f in a; { rm x; }',
+      'for f (a b) rm x',
+      'for ((;;)); do ls; done',
+      "for f in a\n'do' ls\ndone",
+      "'for' f in a; do ls; done",
+      'do ls; done',
+      'ls; done',
+      'for f in a; do ls; done rm x',
+      'for f in a; do (ls; done)',
+    ],
+  ],
   ['an assignment', ['PATH=. ls', 'X=1', 'export X=1']],
   ['a command in the background', ['ls &', 'ls & rm x']],
   ['a quote that fish reads in another way', [String.raw`echo 'a\' '; rm x'`]],
@@ -144,6 +251,8 @@ test.each([
       'xxd -bs a b',
       'xxd -l 5 a b',
       'date -I 010100002027',
+      'date -Id 010100002030',
+      'date -uIr 010100002030',
       'date 11161800',
       'hostname x',
       'git config a.b c',
@@ -219,8 +328,75 @@ test.each([
   ['a program that runs its input', ['echo x | python3 -v', 'make version', 'node version', 'java version']],
   [
     'gpg, which makes files in the home',
-    ['git log --show-signature', 'git log --format=%G?', 'git verify-tag v1'],
+    [
+      'git log --show-signature',
+      'git log --format=%G?',
+      'git verify-tag v1',
+      "git for-each-ref --format='%(signature)'",
+      "git branch --format='%(*signature:grade)'",
+      "git tag --list --format '%(if)%(signature:key)%(then)x%(end)'",
+      'git for-each-ref --sort=-signature',
+      'git tag --sort signature:signer',
+    ],
   ],
+  [
+    'an archive on another machine, for which tar runs rsh',
+    ['tar tf host:x', 'tar -tzf user@host:/x.tgz', 'tar tf --rsh-command=x a'],
+  ],
+  [
+    'a command of gh that changes something or opens a browser',
+    [
+      'gh pr view --web',
+      'gh pr view -cw',
+      'gh issue list -w',
+      'gh pr merge 5',
+      'gh pr -R view merge',
+      'gh --repo pr view merge',
+      'gh issue close 5',
+      'gh pr checkout 5',
+      'gh api x',
+      'gh pr',
+      'gh alias list',
+    ],
+  ],
+  [
+    'a command of docker that changes something',
+    [
+      'docker run x',
+      'docker rm x',
+      'docker -H ssh://x ps',
+      'docker ps --config x',
+      'docker exec x ls',
+      'docker',
+    ],
+  ],
+  [
+    'a command of npm that changes something',
+    [
+      'npm install',
+      'npm test',
+      'npm --depth ls install x',
+      'npm -v --version=false --depth ls install x',
+      'npm ls --cache=x',
+      'npm ls --logs-dir x',
+      'npm view user/repository',
+      'npm view git+ssh://host/x',
+      'npm view x --registry=http://x',
+    ],
+  ],
+  [
+    'less with a log, a key file, a tag or a command',
+    [
+      'less -ox a',
+      'less -O x',
+      'less -No x',
+      'less --log-file=x',
+      'less -k x a',
+      'less -t x',
+      "less '+!rm x' a",
+    ],
+  ],
+  ['the device cache of lsof', ['lsof -Dbx', 'lsof -D u', 'lsof -nDbx', 'lsof -i-Dbx']],
   ['a remote that runs a program', ['git ls-remote ext::x', 'git remote show ext::x']],
   ['a command of stint that changes something', ['stint lock break', 'stint sweep', 'stint sessions rm x']],
 ])('%s is a change', (_, commands) => {
@@ -240,6 +416,20 @@ test('a lexer that overlooks redirections is noticed', async () => {
   const isReading = (command: string): boolean => onlyReads(command.replaceAll(/> ?hit/g, ''))
   const repository = makeReadingSandbox(world.tmp)
   const { changing } = tryCommands(repository, { seed: 1, count: 400, isReading })
+  expect(changing).not.toEqual([])
+})
+
+test.each([
+  ['which variable a loop sets', /(?<=for )(?:PATH|path)(?= in)/g, 'f'],
+  ['what follows on a group', /(?<=\)|\}|done) (?:>|always).*/g, ''],
+])('a lexer that overlooks %s is noticed', async (_, overlooked, instead) => {
+  await using world = new World()
+  const isReading = (command: string): boolean => {
+    const seen = command.replaceAll(overlooked, instead)
+    return seen !== command && onlyReads(seen)
+  }
+  const repository = makeReadingSandbox(world.tmp)
+  const { changing } = tryCommands(repository, { seed: 1, count: 2000, isReading })
   expect(changing).not.toEqual([])
 })
 

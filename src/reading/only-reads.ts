@@ -29,12 +29,14 @@ export function onlyReads(command: string): boolean {
 
 /** Whether a program may only read. */
 const isKnown = (name: string): boolean =>
-  isListed(name, 'time command timeout xargs git stint') ||
+  isListed(name, 'time command timeout xargs git stint for while until') ||
   isListed(name, printingPrograms) ||
   isListed(name, checkedNames)
 
 /** The words after `git` with which a command begins, if all that follows only reads and no word expands. */
 export function leadingGit(command: string): string[] | undefined {
+  // In a loop, git might run again in another directory.
+  if (!command.startsWith('git ')) return undefined
   const [[program, ...words] = [], ...rest] = split(command)
   if (program?.text !== 'git' || words.some(({ expands }) => expands) || !rest.every(isReading))
     return undefined
@@ -107,8 +109,9 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
     else if (!/^(?:-p|--paginate|-P|--no-pager|--no-optional-locks)$/.test(text)) return false
   }
   if (words.slice(0, at + 1).some(({ expands }) => expands)) return false
-  // The format `%G?` runs gpg, which makes files in the user's home.
-  if (words.slice(at).some(({ text }) => text.includes('%G'))) return false
+  // The formats `%G?` and, since git 2.43, `%(signature)` run gpg, which makes files in the user's home.
+  const text = words.map((word) => word.text).join(' ')
+  if (/%G|%\(\*?signature|--sort[= ]\S*signature/.test(text)) return false
   // git without a command shows its usage.
   if (words.length === at) return true
   const [{ text: name } = none, ...args] = words.slice(at)

@@ -105,6 +105,9 @@ function isHarmlessPrintf([format = '', ...values]: readonly string[]): boolean 
   return isOfText || (!format.startsWith('-') && allMatch(/^[\d.]*$/)(values))
 }
 
+/** No slash but that of a scope: npm would clone the repository `user/name`. */
+const npmWord = /^(?:-[aglp]|--(?:all|depth|json|long|parseable)(?:=\w*)?|(?:@[\w-]+\/)?\w[\w.@^~-]*)$/
+
 /** Programs that only print what they are given or find, with all options of every version that we know. */
 export const printingPrograms =
   ': basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free ' +
@@ -114,8 +117,8 @@ export const printingPrograms =
 
 /** The names in `checkedPrograms`. */
 export const checkedNames =
-  'bun cc clang gcc make node perl php ruby tsc cargo deno python python3 rustc cmake java go [ arch awk base64 date env ' +
-  'exit fd file find hostname printf rg sed set sort tar test tree uniq unzip xxd'
+  'bun cc clang gcc make node perl php ruby tsc cargo deno python python3 rustc cmake java go [ arch awk base64 date ' +
+  'docker env exit fd file find gh hostname less lsof npm printf rg sed set sort tar test tree uniq unzip xxd'
 
 /** Whether a word is one of those in a text. A set would have to be made first, and an agent waits. */
 export const isListed = (word: string, words: string): boolean =>
@@ -155,12 +158,18 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
     // An awk program writes through a redirection or a pipe; `@` calls a function by a computed name.
     awk: { values: 'Fv', operands: ([program = '']) => !/>(?!=)|[|@`]|system|getline/.test(program) },
     base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
-    // An operand without the plus sign sets the clock.
+    // An operand without the plus sign sets the clock. In `-Id`, the d is the value of -I and takes no word.
     date: {
       flags: 'IuR',
       values: 'dr',
       long: 'date iso-8601 reference rfc-3339 utc',
-      operands: allMatch(/^\+/),
+      operands: (words, options) => allMatch(/^\+/)(words) && allMatch(/^(?!-\w*I.)/)(options),
+    },
+    docker: {
+      flags: 'alqst',
+      values: 'fn',
+      long: 'all digests filter follow format last latest no-trunc quiet since size tail timestamps type until',
+      first: /^(?:ps|logs|images|inspect)$/,
     },
     env: (words) => words.length === 0,
     exit: allMatch(/^\d+$/),
@@ -177,7 +186,22 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       long: 'brief dereference mime mime-encoding mime-type no-dereference no-pad version',
     },
     find: (words) => words.every(isHarmlessFindWord),
+    // --web starts a browser.
+    gh: {
+      flags: 'cd',
+      values: 'aABeHilLmqRsSt',
+      long: `app assignee author base color comments draft exclude fail-fast head interval jq json label limit mention
+      milestone name-only patch repo required search state template watch`,
+      first: /^(?:pr|issue)$/,
+      operands: ([, command = '']) => isListed(command, 'view list checks diff'),
+    },
     hostname: { flags: 'AdfIis', operands: none },
+    // -o writes what less reads to a file, -k and -t may run a program, and so does `+!program`. The user
+    // chose the preprocessor in LESSOPEN.
+    less: allMatch(/^(?:[^-+]|-[eEfFgGiImMnNqrRsSX]+$)/),
+    // -D may write the device cache.
+    lsof: allMatch(/^(?:[^-]|-[abhlnNoOPRtUVwX]*(?:[cdFgipsTu](?:[\w:@^/][\w:.,@^*/-]*)?)?$)/),
+    npm: (words) => version(words) || (/^(?:ls|view)$/.test(words[0] ?? '') && allMatch(npmWord)(words)),
     printf: isHarmlessPrintf,
     rg: {
       flags: '.0aFHIilLnNopqsSuUvwxcPzb',
@@ -200,7 +224,9 @@ export const checkedPrograms = (): Readonly<Record<string, ReadingProgram>> =>
       long: `check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case
       ignore-leading-blanks key month-sort numeric-sort random-sort reverse stable unique version-sort zero-terminated`,
     },
-    tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
+    // A colon in the name of the archive makes tar run rsh.
+    tar: ([letters = '', archive = '', ...more]) =>
+      /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && /^[^-:][^:]*$/.test(archive) && allMatch(/^[^-]/)(more),
     test: isHarmlessTest,
     tree: isHarmlessTree,
     // The second operand is the file that uniq writes.
@@ -386,6 +412,7 @@ export const changingGitCommands = (): readonly string[] =>
 export const readingStintCommands = (): readonly string[] => [
   'audit query',
   'audit show',
+  'doctor',
   'hook status',
   'lock history',
   'lock status',

@@ -10,7 +10,8 @@ export type SimpleCommand = readonly ShellWord[]
 
 /**
  * Splits a command line into its programs. Undefined if it contains anything else than words, quotes, lists,
- * pipes and redirections that write no file: bash, zsh, dash and fish agree on the meaning of these.
+ * pipes, redirections that write no file, groups and loops: bash, zsh and dash agree on the meaning of these,
+ * and fish does, too, or refuses them.
  */
 export function splitCommand(line: string): SimpleCommand[] | undefined {
   const commands: ShellWord[][] = [[]]
@@ -28,12 +29,30 @@ const blank = /(?:[ \t]|\\\n)+/y
 const comment = /#[^\n]*/y
 const separator = /&&|\|\||[;|\n]/y
 /** `2>&1`, `>/dev/null` but not `>/dev/nullx`, and `<file`, which only reads. */
-const redirection = /(?:\d?>&[12]|\d?>>?[ \t]*\/dev\/null|\d?<[ \t]*\/?[\w.~][\w./~-]*)(?![^\s;|&])/y
+const redirection = /(?:\d?>&[12]|\d?>>?[ \t]*\/dev\/null|\d?<[ \t]*\/?[\w.~][\w./~-]*)(?![^\s;|&)])/y
 /** Only at the end of a command: dash would run the words behind it as another. */
 const bothToNull = /&>>?[ \t]*\/dev\/null(?=[ \t]*(?:&&|[;|\n]|$))/y
 
+/** Where a command begins. No `((`, which is arithmetic, and no `()`, which begins a function. */
+const keyword = /\((?![()#\\])|(?:\{|while|until|do)(?=\s)|(?:[)}]|done)(?![^\s;|&)])/y
+/** No other variable: `for PATH in x` and, in zsh, `for path in x` choose which programs the loop runs. */
+const loop = /for[ \t]+(?:[a-z]|file|dir|name|pkg|commit|branch|ref|id|pr|test)[ \t]+in(?=[ \t])/y
+const closingParenthesis = /\)(?![^\s;|&)])/y
+/** The keyword that has to follow on another. */
+const closerOf: Record<string, string> = {
+  '(': ')',
+  '{': '}',
+  for: 'do',
+  while: 'do',
+  until: 'do',
+  do: 'done',
+}
+
 function* tokens(line: string): Generator<Token> {
   let at = 0
+  /** What the next word belongs to: a new command, one that has begun, the list of a loop, or nothing. */
+  let place: 'begin' | 'command' | 'list' | 'closed' = 'begin'
+  const closers: string[] = []
   const skip = (pattern: RegExp): boolean => {
     pattern.lastIndex = at
     if (!pattern.test(line)) return false
@@ -41,22 +60,33 @@ function* tokens(line: string): Generator<Token> {
     return true
   }
   while (at < line.length) {
-    // Of all tokens, only a word begins with a letter: a pattern that is not tried is not compiled, either.
+    // Of these tokens, none begins with a letter: a pattern that is not tried is not compiled, either.
     if (!isLowerCase(line.charAt(at))) {
       if (skip(blank) || skip(comment) || skip(redirection) || skip(bothToNull)) continue
       if (skip(separator)) {
+        place = 'begin'
         yield 'end of command'
         continue
       }
     }
-    const word = readWord(line, at)
-    if (word === undefined) {
-      yield 'unknown'
-      return
+    const start = at
+    if (place === 'begin' ? skip(keyword) || skip(loop) : skip(closingParenthesis)) {
+      const [token = ''] = line.slice(start, at).split(/\s/, 1)
+      const closer = closerOf[token]
+      if (closers.at(-1) === token) closers.pop()
+      else if (closer === undefined || token === 'do') closers.push('unmatched')
+      if (closer !== undefined) closers.push(closer)
+      place = token === 'for' ? 'list' : closer === undefined ? 'closed' : 'begin'
+      yield 'end of command'
+      continue
     }
-    yield word
+    const word = place === 'closed' ? undefined : readWord(line, at)
+    if (word === undefined) break
+    if (place === 'begin') place = 'command'
+    if (place === 'command') yield word
     at = word.end
   }
+  if (at < line.length || closers.length > 0) yield 'unknown'
 }
 
 const isLowerCase = (char: string): boolean => char >= 'a' && char <= 'z'
@@ -83,7 +113,7 @@ function readWord(line: string, start: number): (ShellWord & { end: number }) | 
     if (found !== undefined) at = pattern.lastIndex
     return found
   }
-  while (at < line.length && !/[\s;|&<>]/.test(line[at] ?? '')) {
+  while (at < line.length && !/[\s;|&<>)]/.test(line[at] ?? '')) {
     let part
     if ((part = take(plain)) !== undefined) text += part
     else if ((part = take(singleQuoted)) !== undefined) text += part.slice(1, -1)

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkedPrograms, printingPrograms, readingGitCommands } from '../../src/reading/reading-programs.ts'
 import { seeded } from './random.ts'
@@ -8,11 +8,19 @@ import { treeHash } from './tree-hash.ts'
 /** Variables of the sandbox whose values are options that write. */
 const variables = { X: '-ohit', Y: '--output=hit' }
 
-/** A git repository with files whose names are options that write, for patterns that match them. */
+/**
+ * A git repository with files whose names are options that write, for patterns that match them, and beside
+ * it a directory with programs that write, for a command that changes the path.
+ */
 export function makeReadingSandbox(directory: string): string {
   const repository = join(directory, 'repository')
   mkdirSync(join(repository, 'src'), { recursive: true })
   mkdirSync(join(directory, 'home'))
+  mkdirSync(join(directory, 'programs'))
+  for (const name of [...printingPrograms.split(' '), 'git']) {
+    writeFileSync(join(directory, 'programs', name), '#!/bin/sh\n/usr/bin/touch hit\n')
+    chmodSync(join(directory, 'programs', name), 0o755)
+  }
   const git = (...args: string[]): void => {
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: repository })
   }
@@ -38,7 +46,9 @@ export function tryCommands(
   { seed, count, isReading }: { seed: number; count: number; isReading: (command: string) => boolean },
 ): { ran: number; changing: string[] } {
   const random = seeded(seed)
-  const env = { PATH: process.env.PATH, HOME: join(repository, '../home'), ...variables }
+  // npm keeps a log of every command in its cache.
+  const npm = { npm_config_cache: join(repository, '../npm-cache'), npm_config_offline: 'true' }
+  const env = { PATH: process.env.PATH, HOME: join(repository, '../home'), ...npm, ...variables }
   const changing: string[] = []
   let ran = 0
   for (let i = 0; i < count; i++) {
@@ -76,6 +86,8 @@ const operands = [
   [
     '$X',
     '"$Y"',
+    '$f',
+    '"$f"',
     '"$=Y"',
     '"$~X"',
     '$X[X=1]',
@@ -223,10 +235,39 @@ const redirections = [
     '<<E\nx\nE',
   ],
 ].flat()
+/** Beginnings and ends of groups and loops, of which some do not fit. */
+const groups = [
+  ['(', ')'],
+  ['( ', ' )'],
+  ['{ ', '; }'],
+  ['{ ', '\n}'],
+  ['for f in a.txt src "$X"; do ', '; done'],
+  ['for f in *\ndo ', '\ndone'],
+  ['for f in hit touch; do (', '); done'],
+  ['for PATH in ../programs; do ', '; done'],
+  ['for path in ../programs; do ', '; done'],
+  ['for f in $(touch hit); do ', '; done'],
+  ['for f in a; do ', '; done touch hit'],
+  ['(', ') touch hit'],
+  ['{ ', '; } always { touch hit; }'],
+  ['() { touch hit; ', '; }'],
+  ['while ', '; do false; done'],
+  ['until ', '; do break; done'],
+  ["'for' f in touch; do ", '; done'],
+  ['((', '))'],
+  ['for f in touch; ', ''],
+  ['touch() { ', '; }; touch hit'],
+] as const
 const separators = [' | ', ' && ', ' || ', '; ', '\n', ' & ', ' |& ', ' ; ', '|']
-const programs = [...printingPrograms.split(' '), ...Object.keys(checkedPrograms())].filter(
-  (name) => name !== 'sleep' && name !== 'exit',
-)
+/** The commands of programs that begin with one. */
+const withCommands: Readonly<Record<string, readonly string[]>> = {
+  docker: ['docker ps', 'docker logs', 'docker images', 'docker inspect', 'docker'],
+  gh: ['gh pr view', 'gh pr list', 'gh pr checks', 'gh pr diff', 'gh issue view', 'gh issue list', 'gh'],
+  npm: ['npm ls', 'npm view', 'npm'],
+}
+const programs = [...printingPrograms.split(' '), ...Object.keys(checkedPrograms())]
+  .filter((name) => name !== 'sleep' && name !== 'exit')
+  .flatMap((name) => withCommands[name] ?? [name])
 const gitPrograms = [...Object.keys(readingGitCommands()), 'add', 'commit', 'checkout'].map(
   (name) => `git ${name}`,
 )
@@ -236,9 +277,12 @@ const ofFunctions: Readonly<Record<string, string>> = {
   '[': '-f -t -eq = ! ]',
   arch: '-arm64 -x86_64',
   find: '-name -o -not -newer',
+  less: '-N -S -ohit -Ohit -o --log-file=hit -khit -R',
+  lsof: '-n -P -i -t -p -D -Dbhit +D +d -F',
+  npm: '-v --version --json -g --depth --depth=0 --prefix=hit --cache=hit --logs-dir=hit',
   printf: '-v %s %d %n',
   sed: '-n -e -ne -E -i -s',
-  tar: '-tf tf -tzf -xf -cf',
+  tar: '-tf tf -tzf -xf -cf --rsh-command=touch',
   test: '-f -t -eq = !',
   unzip: '-l -v -d -o',
   xxd: '-p -u -i -r -l5 -s1',
@@ -250,7 +294,11 @@ const ofFunctions: Readonly<Record<string, string>> = {
  */
 const placed: Readonly<Record<string, readonly string[]>> = {
   awk: [`'BEGIN{system("touch hit")}'`, 'a.txt'],
+  less: ['a.txt', 'hit', "'+!touch hit'"],
+  lsof: ['a.txt', ':80', 'hit'],
+  npm: ['ls', 'view', 'init', 'a', 'user/a'],
   sed: ["'5p'", "'w hit'", 'a.txt'],
+  tar: ['a.txt', 'host:hit'],
   uniq: ['a.txt', 'hit'],
   xxd: ['a.txt', 'hit'],
   'git branch': ['x', 'main'],
@@ -263,11 +311,11 @@ const placed: Readonly<Record<string, readonly string[]>> = {
 
 /** The options in the row of a program, and `--`. */
 function ownOptions(program: string): string[] {
+  const [name = ''] = program.split(' ')
   const row = program.startsWith('git ')
     ? readingGitCommands()[program.slice('git '.length)]
-    : checkedPrograms()[program]
-  if (row === undefined || typeof row === 'function')
-    return ['--', ...(ofFunctions[program] ?? '').split(' ')]
+    : checkedPrograms()[name]
+  if (row === undefined || typeof row === 'function') return ['--', ...(ofFunctions[name] ?? '').split(' ')]
   const { flags = '', values = '', long = '' } = row
   return [
     '--',
@@ -302,6 +350,16 @@ function makeUp(random: () => number): string {
       ...sometimes(0.2, () => oneOf(redirections)),
     ].join(' ')
   }
-  const more = [...sometimes(0.3, simple), ...sometimes(0.1, simple)]
-  return more.reduce((command, next) => command + oneOf(separators) + next, simple())
+  const list = (): string => {
+    const more = [...sometimes(0.3, simple), ...sometimes(0.1, simple)]
+    return more.reduce((command, next) => command + oneOf(separators) + next, simple())
+  }
+  const grouped = (command: string): string => {
+    const [begin, end] = groups[Math.floor(random() * groups.length)] ?? ['', '']
+    return begin + command + end + sometimes(0.2, () => ` ${oneOf(redirections)}`).join('')
+  }
+  const command = random() < 0.3 ? grouped(list()) : list()
+  return random() < 0.1
+    ? grouped(command) + sometimes(0.5, () => oneOf(separators) + list()).join('')
+    : command
 }
