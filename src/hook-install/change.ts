@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import type { HostName } from '../hook/host.ts'
@@ -46,7 +47,7 @@ export interface SettingsPart {
   addTo(text: string): string
   /** Removes the part, and what contains nothing else. */
   removeFrom(text: string): string
-  /** True if a file without the part contains nothing at all: then it goes. */
+  /** True if a file without the part contains nothing at all: then it goes, unless it is behind a link. */
   isBlank(text: string): boolean
 }
 
@@ -65,7 +66,7 @@ export const installPart = (
   { part, dryRun }: { part: () => SettingsPart; dryRun: boolean },
 ): Promise<Change> => carryOut(target, dryRun, () => planInstall(target, part()))
 
-/** Removes the part. A file that is empty then goes; whatever else is in it stays. */
+/** Removes the part. A file that is empty then goes, unless it is behind a link; all else in it stays. */
 export async function uninstallPart(
   target: FileTarget,
   { part, dryRun }: { part: SettingsPart; dryRun: boolean },
@@ -106,7 +107,9 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
   if (!part.isIn(text)) return plan('absent', file.bytes)
   checkWritable(file)
   const left = part.removeFrom(text)
-  return plan('removed', part.isBlank(left) ? undefined : encode({ text: left, bom }))
+  // Without its target, the user's link to a settings file would lead nowhere.
+  const isLinked = lstatSync(target.path).isSymbolicLink()
+  return plan('removed', part.isBlank(left) && !isLinked ? undefined : encode({ text: left, bom }))
 }
 
 /** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */

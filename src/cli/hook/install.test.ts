@@ -250,30 +250,45 @@ test('settings behind a link: the target changes, the link stays', async () => {
   expect(contentOf(world.user)).toEqual(before)
 })
 
-test('a dangling link: the installation creates its target', async () => {
+test.each(['', '{}\n', '{"hooks": {}}\n'])(
+  'a link to the settings %j keeps its target after uninstall',
+  async (text) => {
+    await using world = new HookUser()
+    const path = world.file('claude')
+    const dotfile = join(world.user, 'dotfiles/claude.json')
+    plant(dotfile, text)
+    mkdirSync(dirname(path))
+    symlinkSync('../dotfiles/claude.json', path)
+    await world.change('install', 'claude')
+    await world.change('uninstall')
+    expect(lstatSync(path).isSymbolicLink()).toBe(true)
+    expect(JSON.parse(world.read(path))).toEqual({})
+  },
+)
+
+test('a dangling link: the installation creates its target, which is empty after uninstall', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   mkdirSync(dirname(path))
   symlinkSync(join(world.user, 'elsewhere.json'), path)
-  const before = contentOf(world.user)
   await world.change('install', 'claude')
   expect(world.read(join(world.user, 'elsewhere.json'))).toContain('stint-hook')
   await world.change('uninstall')
-  expect(contentOf(world.user)).toEqual(before)
+  expect(JSON.parse(world.read(path))).toEqual({})
 })
 
-test('a linked directory and a link to a link: uninstall leaves no new file', async () => {
+test('a linked directory and a link to a link: uninstall removes the file, and empties the one behind the link', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, 'dotfiles'))
   symlinkSync('dotfiles', join(world.user, '.claude'))
   mkdirSync(join(world.user, '.gemini'))
   symlinkSync('../second', world.file('gemini'))
   symlinkSync('dotfiles/gemini.json', join(world.user, 'second'))
-  const before = contentOf(world.user)
   await world.change('install', 'claude', 'gemini')
   expect(readdirSync(join(world.user, 'dotfiles')).sort()).toEqual(['gemini.json', 'settings.json'])
   await world.change('uninstall')
-  expect(contentOf(world.user)).toEqual(before)
+  expect(readdirSync(join(world.user, 'dotfiles'))).toEqual(['gemini.json'])
+  expect(JSON.parse(world.read(world.file('gemini')))).toEqual({})
   expect((await world.hook(['status'])).envelope().data).toMatchObject({ hooks: [] })
 })
 
