@@ -37,6 +37,10 @@ class System extends World {
     return this.stint(['sweep', ...flags])
   }
 
+  unitTexts(): string[] {
+    return readdirSync(this.units).map((name) => readFileSync(join(this.units, name), 'utf8'))
+  }
+
   called(): string[] {
     return existsSync(this.calls) ? readFileSync(this.calls, 'utf8').trimEnd().split('\n') : []
   }
@@ -155,6 +159,21 @@ test('if systemctl refuses to enable the timer, the units are removed', async ()
   })
   expect(readdirSync(system.units)).toEqual([])
 })
+
+test.each(['daemon-reload', 'enable'])(
+  'if systemctl refuses to %s a timer that is installed again, the units stay as they were',
+  async (step) => {
+    await using system = new System({ systemctl: `[ ! -e "$STUB/broken" ] || [ "$2" != ${step} ]` })
+    await system.timer('--install-timer')
+    const before = system.unitTexts()
+    writeFileSync(join(system.tmp, 'broken'), '')
+    const refused = await system.stint(['sweep', '--install-timer'], {
+      env: { STINT_HOME: join(system.tmp, 'other') },
+    })
+    expect(refused.envelope().error).toMatchObject({ code: 'TIMER_UNSUPPORTED' })
+    expect(system.unitTexts()).toEqual(before)
+  },
+)
 
 test.each(['a link', 'a unit of the user'])('%s of that name is left alone, with exit 6', async (kind) => {
   await using system = new System({ systemctl })

@@ -129,12 +129,13 @@ function installUnits(units: Timer['units']): void {
     throw new StintError('NAME_TAKEN', `${foreign.path} exists already, and was not written by stint`, {
       hint: 'Move it away, or keep it and do without --install-timer.',
     })
+  const before = units.map(({ path }) => ({ path, text: readUnit(path) }))
   try {
     for (const { path, text } of units) writeUnit(path, text)
     systemctl('daemon-reload')
     systemctl('enable', '--now', timerName)
   } catch (error) {
-    for (const { path } of units) rmSync(path, { force: true })
+    for (const { path, text } of before) restoreUnit(path, text)
     throw error
   }
 }
@@ -146,6 +147,12 @@ function writeUnit(path: string, text: string): void {
   } catch (error) {
     throw codedError(error, `write ${path}`, 'Set XDG_CONFIG_HOME to a directory you may write to.')
   }
+}
+
+/** Writes back the text of a unit, or removes it if there was none: a timer that worked must go on working. */
+function restoreUnit(path: string, text: string | undefined): void {
+  if (text === undefined) rmSync(path, { force: true })
+  else writeUnit(path, text)
 }
 
 function removeUnits(units: Timer['units']): void {
