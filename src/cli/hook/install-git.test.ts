@@ -246,12 +246,12 @@ test('the guard of an earlier version is reported by the doctor, and brought up 
   expect(await doctor()).toMatchObject({ code: 0 })
 })
 
-test('installing the guard mentions the shim, which refuses before git starts', async () => {
+test('installing the guard says in one line what it cannot prevent, and how to add the shim', async () => {
   await using world = new Repository()
   await world.make()
   const { next } = (await world.hook(['install', 'git'])).envelope().data as { next: string[] }
   expect(next).toContain(
-    'git runs its hooks late: `stint hook install git --shim` refuses before git starts.',
+    "git's hooks alone cannot stop `checkout`, `restore`, `clean` or `stash pop`: `stint hook install git --shim` can.",
   )
 })
 

@@ -160,14 +160,15 @@ async function trustStep(target: HookTarget, workspace: string): Promise<string[
   return obstacle === undefined ? [] : [`${obstacle.problem}: ${obstacle.fix}.`]
 }
 
+const gitHooksAlone =
+  "git's hooks alone cannot stop `checkout`, `restore`, `clean` or `stash pop`: `stint hook install git --shim` can."
+
 /** The steps that are left to the user after an installation. */
 function nextSteps(targets: readonly HookTarget[]): string[] {
   const agents = new Set(targets.map(({ agent }) => agent))
   return [
     ...(agents.has('git') ? [] : ['`stint hook install git` guards the commits of a repository, too.']),
-    ...(targets.some(({ kind }) => kind === 'git')
-      ? ['git runs its hooks late: `stint hook install git --shim` refuses before git starts.']
-      : []),
+    ...(targets.some(({ kind }) => kind === 'git') ? [gitHooksAlone] : []),
     ...targets.flatMap(({ kind, path }) =>
       kind === 'shim' ? [`Put it before git, in the profile of your shell: ${pathLine(path)}`] : [],
     ),

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { seeded } from '../../../test/support/random.ts'
 import { World } from '../../../test/support/world.ts'
 import { shellWord } from '../../base/text/escape.ts'
-import { gitOnlyReads, readingGitCommands } from '../../reading/index.ts'
+import { gitOnlyReads } from '../../reading/index.ts'
+import { readingGitCommands } from '../../reading/reading-programs.ts'
 import { isOurShim, onlyReadsFunction, shimText } from './shim.ts'
 
 /** The shells of this machine that may be `/bin/sh` somewhere. */
@@ -81,30 +82,96 @@ function makeUp(random: () => number): string[] {
   ]
 }
 
+/** Asks the function of the shim about each command line, in one process of a shell. */
+function shimVerdicts(
+  shell: readonly string[],
+  lists: readonly (readonly string[])[],
+  cwd: string,
+): boolean[] {
+  const calls = lists.map((words) => `only_reads ${words.map(shellWord).join(' ')} && echo 1 || echo 0`)
+  const script = join(cwd, 'script')
+  writeFileSync(script, `${onlyReadsFunction}\n${calls.join('\n')}\n`)
+  const [program = '', ...args] = shell
+  const { stdout, stderr } = spawnSync(program, [...args, script], { cwd, encoding: 'utf8' })
+  expect(stderr).toBe('')
+  const lines = stdout.trim().split('\n')
+  expect(lines).toHaveLength(lists.length)
+  return lines.map((line) => line === '1')
+}
+
 test.each(shells)(
-  'in %s, the shim takes a command for reading only if the hook does, and differs only where operands decide',
+  'in %s, the shim takes a command for reading only if the hook does, but for options that the hook does not know',
   async (...shell) => {
     await using world = new World()
     const random = seeded(16)
     const lists = Array.from({ length: 3000 }, () => makeUp(random))
-    const calls = lists.map((words) => `only_reads ${words.map(shellWord).join(' ')} && echo 1 || echo 0`)
-    const script = join(world.tmp, 'script')
-    writeFileSync(script, `${onlyReadsFunction()}\n${calls.join('\n')}\n`)
-    const [program = '', ...args] = shell
-    const { stdout, stderr } = spawnSync(program, [...args, script], { cwd: world.tmp, encoding: 'utf8' })
-    expect(stderr).toBe('')
-    const verdicts = stdout
-      .trim()
-      .split('\n')
-      .map((line) => line === '1')
-    const differing = lists.filter((words, index) => gitOnlyReads(words) !== verdicts[index])
-    const byOperands = (words: readonly string[]): boolean =>
-      gitOnlyReads(words) && words.some((word) => readingGitCommands()[word]?.operands !== undefined)
-    expect(differing.filter((words) => !byOperands(words))).toEqual([])
-    expect(verdicts.filter(Boolean).length).toBeGreaterThan(300)
+    const verdicts = shimVerdicts(shell, lists, world.tmp)
+    const taken = lists.filter((_, index) => verdicts[index])
+    const withoutOptions = (words: readonly string[]) =>
+      words.slice(words[0] === '-C' ? 2 : 0).filter((word) => !word.startsWith('-'))
+    expect(taken.filter((words) => !gitOnlyReads(words) && !gitOnlyReads(withoutOptions(words)))).toEqual([])
+    expect(taken.length).toBeGreaterThan(300)
     expect(existsSync(join(world.tmp, 'hit'))).toBe(false)
   },
 )
+
+/** Options of reading commands that write a file, start a program or run gpg. */
+const writingOptions = [
+  ['--output=x'],
+  ['--output', 'x'],
+  ['--outp=x'],
+  ['--ext-diff'],
+  ['-O'],
+  ['-Oless'],
+  ['-nOless'],
+  ['--open-files-in-pager'],
+  ['--op=less'],
+  ['--filters'],
+  ['--fil'],
+  ['--show-signature'],
+  ['--format=%h%G?'],
+  ['--format=%(signature)'],
+  ['--format', '%(*signature:grade)'],
+]
+
+test.each(shells)('in %s, no option that writes or starts a program passes as reading', async (...shell) => {
+  await using world = new World()
+  const names = [...Object.keys(readingGitCommands()), 'stash list', 'reflog show', 'worktree list']
+  const lists = names.flatMap((name) => writingOptions.map((option) => [...name.split(' '), ...option]))
+  expect(shimVerdicts(shell, lists, world.tmp)).not.toContain(true)
+  const changing = `add,branch x,branch -d x,branch --list x,checkout,clean -n,commit,config a.b c,config --unset a.b,config edit,
+    config user.name --get,fetch,reflog expire,reflog delete x,remote add a b,remote update,stash,stash -p list,stash pop,
+    symbolic-ref HEAD x,symbolic-ref -d HEAD,tag x,tag -d x,update-index,worktree add x,worktree prune,-c a.b=c status,
+    --git-dir=x status,-C,status-of-mine`
+  const changes = changing.split(/,\s*/).map((line) => line.split(' '))
+  expect(shimVerdicts(shell, changes, world.tmp)).not.toContain(true)
+})
+
+test('git changes nothing by the options with which the shim lets branch, tag, remote and config pass', async () => {
+  await using world = new World()
+  const git = (...args: string[]) =>
+    spawnSync('git', args, { cwd: world.tmp, encoding: 'utf8', env: world.env })
+  for (const line of ['init -q', 'commit -q --allow-empty -m x', 'tag v1', 'branch other'])
+    git('-c', 'user.name=a', '-c', 'user.email=a@example.org', ...line.split(' '))
+  const state = () => [git('for-each-ref').stdout, readFileSync(join(world.tmp, '.git/config'), 'utf8')]
+  const before = state()
+  expect(before[0]).toContain('refs/tags/v1')
+  const words =
+    `-a -r -v -l -vv --all --remotes --list --show-current --no-color --format=x --sort=refname`.split(' ')
+  for (const name of ['branch', 'tag', 'remote'])
+    for (const word of words) for (const more of words) git(name, word, more)
+  for (const action of ['--get', '--get-all', '--get-regexp', '-l', '--list'])
+    for (const line of [
+      'a.b c',
+      '--unset core.bare',
+      '--add a.b c',
+      '--edit',
+      '--replace-all a.b c',
+      'a.b --unset',
+    ])
+      git('config', action, ...line.split(' '))
+  expect(state()).toEqual(before)
+})
 
 /** A directory for PATH with a shim, and one with a git that prints its arguments and stdin. */
 class Shimmed extends World {
@@ -143,28 +210,33 @@ test('a command that reads goes to git with its words, stdin and exit code, and 
   expect(existsSync(world.asked)).toBe(false)
 })
 
-test.each([
+/** What shell prompts, editors and people ask git all the time. */
+const everyday = [
+  ['', '--help', '-h', '--version', 'help -a', '-p log', '--no-pager log', '-C x status'],
   [
-    '',
-    '--help',
-    '-h',
-    'help',
-    'help -a',
-    'commit --help',
-    'commit -h',
-    'x --help',
-    '-p log',
-    '--paginate log',
+    '--no-optional-locks status --porcelain=v2 --branch',
+    'status -z -uall',
+    'diff --no-ext-diff --cached --quiet',
+  ],
+  ['diff-index --name-only HEAD', 'diff-files', 'log --format=%h -1', 'show --textconv :a', 'blame -p a'],
+  ['rev-parse --git-dir --is-inside-git-dir --is-bare-repository --is-inside-work-tree --short HEAD'],
+  [
+    'rev-parse --show-superproject-working-tree',
+    'rev-parse @{u}',
+    'rev-list --count --left-right @{u}...HEAD',
   ],
   [
-    'fsck --lost-found',
-    'archive --format=tar HEAD',
-    'var -l',
-    'var GIT_EDITOR',
-    'notes list',
-    'whatchanged -1',
+    'ls-files --others --exclude-standard',
+    'ls-tree -l HEAD',
+    'cat-file -s HEAD:a',
+    'describe --tags --exact-match',
   ],
-  ['diff-index --name-only HEAD', 'diff-files', 'log --format=%h'],
+  [
+    'for-each-ref --format=%(refname) --sort=-committerdate',
+    'grep -nE a',
+    'merge-base a b',
+    'check-ignore -v a',
+  ],
   [
     'branch',
     'branch -a',
@@ -175,30 +247,39 @@ test.each([
     'tag -l',
     'tag --list',
   ],
-  ['remote', 'remote -v', 'reflog', 'config -l', 'config --list', 'config --get a.b'],
+  [
+    'remote',
+    'remote -v',
+    'reflog',
+    'reflog show',
+    'stash list',
+    'worktree list --porcelain',
+    'shortlog -s HEAD',
+  ],
+  ['config -l', 'config --list', 'config --get a.b', 'config --get-all a.b', 'config --local --get a.b'],
+  ['config -z --get-regexp ^bash', 'config --bool bash.showDirtyState', 'config user.name'],
   [
     'symbolic-ref HEAD',
     'symbolic-ref -q HEAD',
     'symbolic-ref --short HEAD',
     '-C x symbolic-ref --quiet HEAD',
   ],
-])('help and reading go to git: git %s, git %s, git %s …', async (...lines) => {
+]
+
+test.each(everyday)('an everyday command goes straight to git: git %s …', async (...lines) => {
   await using world = new Shimmed(2)
-  for (const line of lines) {
-    const words = line.split(' ').filter(Boolean)
-    expect(await world.git(words), line).toMatchObject({ code: 7 })
-    expect(gitOnlyReads(words), line).toBe(true)
-  }
-  for (const line of [
-    'alias -h',
-    'commit -h x',
-    'archive -o x HEAD',
-    'archive --output=x HEAD',
-    'notes add',
-    'log --format=%G?',
-    'verify-commit HEAD',
-  ])
-    expect(gitOnlyReads(line.split(' ')), line).toBe(false)
+  for (const line of lines)
+    expect(await world.git(line.split(' ').filter(Boolean)), line).toMatchObject({ code: 7 })
+  expect(existsSync(world.asked)).toBe(false)
+})
+
+test('stint is asked about other commands that read, and knows them', () => {
+  const reading = `commit --help,commit -h,x --help,fsck --lost-found,archive --format=tar HEAD,notes list,whatchanged -1,
+    branch --list x,config --show-origin --list`
+  for (const line of reading.split(/,\s*/)) expect(gitOnlyReads(line.split(' ')), line).toBe(true)
+  const changing = `alias -h,commit -h x,archive -o x HEAD,archive --output=x HEAD,notes add,log --format=%G?,
+    verify-commit HEAD`
+  for (const line of changing.split(/,\s*/)) expect(gitOnlyReads(line.split(' ')), line).toBe(false)
 })
 
 test('any other command is asked about first, with its words, and starts git only if stint does not refuse', async () => {

@@ -6,7 +6,6 @@ import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.t
 import { runProgram } from '../../base/process/run-program.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
-import { changingGitCommands, type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
 import {
   type Change,
   type HookWriting,
@@ -38,9 +37,9 @@ export function shimText(
 ): string {
   const words = startWords(program).map(shellWord).join(' ')
   const check = `${words} git shim ${failClosed ? '--fail-closed ' : ''}-- "$@" </dev/null >&2`
-  return `${head}# Commands that only read go straight to git. stint is asked about all others, before git starts.
+  return `${head}# Everyday commands that only read go straight to git. stint is asked about all others, before git starts.
 
-${onlyReadsFunction()}
+${onlyReadsFunction}
 _git= _rest=$PATH:
 while [ -n "$_rest" ]; do
   _directory=\${_rest%%:*} _rest=\${_rest#*:}
@@ -62,82 +61,58 @@ export function commandInShim(text: string): HookCommand | undefined {
   return line === undefined ? undefined : readCommand(line)
 }
 
-/** A pattern of the names that are part of git. */
-const ofGit = [...Object.keys(readingGitCommands()), ...changingGitCommands()].join(' | ')
-
-/** Everyday forms of commands whose operands decide whether they read: the number of words, and the words. */
-const readingForms = `1,branch | 2,branch\\ -[arv] | 2,branch\\ -vv | 2,branch\\ --list | 2,branch\\ --show-current | \\
-  1,tag | 2,tag\\ -l | 2,tag\\ --list | 1,remote | 2,remote\\ -v | 1,reflog | \\
-  2,config\\ -l | 2,config\\ --list | 3,config\\ --get\\ [a-z]* | 2,symbolic-ref\\ HEAD | \\
-  3,symbolic-ref\\ -q\\ HEAD | 3,symbolic-ref\\ --quiet\\ HEAD | 3,symbolic-ref\\ --short\\ HEAD | \\
-  4,symbolic-ref\\ -q\\ --short\\ HEAD | 4,symbolic-ref\\ --quiet\\ --short\\ HEAD`
-
 /**
- * `gitOnlyReads` in shell, from the same table, without a process of its own. It never takes a command for
- * reading that `gitOnlyReads` does not; where operands decide, it knows only some forms, and stint is asked.
+ * Recognizes the reading commands of prompts, editors and people in shell, without a process of its own.
+ * stint is asked about everything else, and knows more commands that only read (`gitOnlyReads`).
  */
-export const onlyReadsFunction = (): string => `only_reads() {
+export const onlyReadsFunction = `only_reads() {
   while :; do
     case \${1-} in
     -C) [ $# -gt 1 ] || return 1; shift ;;
     -p | --paginate | -P | --no-pager | --no-optional-locks) ;;
-    --version | --help | -h) [ $# -eq 1 ]; return ;;
     *) break ;;
     esac
     shift
   done
-  [ $# -gt 0 ] || return 0
-  case " $* " in *%G*) return 1 ;; esac
-  case $#,$* in
-  ${readingForms}) return 0 ;;
-  esac
-  _name=$1 _flags= _values= _long=
-  shift
-  case $#,\${1-} in
-  1,--help) return 0 ;;
-  1,-h)
-    case $_name in
-    ${ofGit}) return 0 ;;
-    esac
-    ;;
-  esac
-  case $_name in
-${Object.entries(readingGitCommands())
-  .filter(([, { operands }]) => operands === undefined)
-  .map(([name, command]) => `  ${shellWord(name)}) ${shellArguments(command)} ;;`)
-  .join('\n')}
-  *) return 1 ;;
-  esac
+  # Options that write a file, start a program, or have gpg check a signature; git accepts shortened names.
   for _word do
     case $_word in
-    --) ;;
-    --*)
-      _option=\${_word%%=*} _option=\${_option#--}
-      case $_option in '' | *[!abcdefghijklmnopqrstuvwxyz0123456789-]*) return 1 ;; esac
-      case " $_long " in *" $_option "*) ;; *) return 1 ;; esac
-      ;;
-    -?*)
-      _rest=\${_word#-}
-      while [ -n "$_rest" ]; do
-        _letter=\${_rest%"\${_rest#?}"} _rest=\${_rest#?}
-        case $_flags in *"$_letter"*) continue ;; esac
-        case $_values in *"$_letter"*) break ;; *) return 1 ;; esac
-      done
-      ;;
+    --o | --ou* | --op* | --ext-* | --fi | --fil* | --show-s | --show-si* | *%G* | *%*signature*) return 1 ;;
+    --*) ;;
+    -*O*) return 1 ;;
     esac
   done
+  case $#,\${1-} in 0, | 1,--version | 1,--help | 1,-h) return 0 ;; esac
+  _name=$1
+  shift
+  case $_name in
+  blame | cat-file | check-attr | check-ignore | cherry | count-objects | describe | diff | diff-files | \\
+  diff-index | diff-tree | for-each-ref | grep | help | log | ls-files | ls-tree | merge-base | name-rev | \\
+  rev-list | rev-parse | shortlog | show | show-ref | status | var | version) return 0 ;;
+  stash | worktree) [ "\${1-}" = list ]; return ;;
+  reflog) [ "\${1-show}" = show ]; return ;;
+  branch | remote | tag)
+    for _word do
+      case $_word in
+      -[arvl] | -vv | --all | --remotes | --list | --show-current | --no-color | --format=* | --sort=*) ;;
+      *) return 1 ;;
+      esac
+    done ;;
+  config | symbolic-ref)
+    while :; do
+      case $_name,\${1-} in
+      symbolic-ref,-q | symbolic-ref,--quiet | symbolic-ref,--short) shift ;;
+      config,--global | config,--local | config,--bool | config,--type=* | config,-z | config,--null) shift ;;
+      config,--get | config,--get-all | config,--get-regexp | config,-l | config,--list) return 0 ;;
+      *) break ;;
+      esac
+    done
+    # One operand is the name of what is read; config edit starts an editor.
+    case $_name,$#,\${1-} in symbolic-ref,1,[!-]* | config,1,[!-]*.*) ;; *) return 1 ;; esac ;;
+  *) return 1 ;;
+  esac
 }
 `
-
-function shellArguments({ flags = '', values = '', long = '', first }: ReadingArguments): string {
-  const set = Object.entries({ flags, values, long: (long.match(/\S+/g) ?? []).join(' ') })
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `_${name}=${shellWord(value)}`)
-    .join(' ')
-  if (first === undefined) return set
-  const words = first.source.replaceAll(/[^\w|]|\?:/g, '')
-  return `${set === '' ? '' : `${set}; `}case \${1-} in ${words}) ;; *) return 1 ;; esac`
-}
 
 /** The path of the shim of this user: a program named `git`, in a directory of its own for PATH. */
 export const shimPath = (): string => join(stintHome(), shimDirectory, 'git')
