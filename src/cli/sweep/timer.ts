@@ -149,7 +149,7 @@ function writeUnit(path: string, text: string): void {
   }
 }
 
-/** Writes back the text of a unit, or removes it if there was none: a timer that worked must go on working. */
+/** Writes back the text of a unit, so that a timer which worked goes on; removes it if there was none. */
 function restoreUnit(path: string, text: string | undefined): void {
   if (text === undefined) rmSync(path, { force: true })
   else writeUnit(path, text)
