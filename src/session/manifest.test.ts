@@ -48,7 +48,7 @@ test('the last close attests the logs even after many crashes', () => {
   expect(manifest.revisions.length).toBeLessThan(40)
 })
 
-test('a manifest of an earlier version, with thousands of revisions, is read and becomes small at the next one', () => {
+test('a manifest with thousands of revisions is read, and becomes small at the next one', () => {
   const revisions = Array.from({ length: 5000 }, (_, i) => ({
     rev: i + 1,
     at: 'then',

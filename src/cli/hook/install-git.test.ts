@@ -227,14 +227,14 @@ test('own hooks for a push and a checkout get their input, and run although the 
   expect(world.read(log)).toContain('checkout 1\n')
 })
 
-test('the guard of an earlier version is reported by the doctor, and brought up to date', async () => {
+test('a guard with missing or changed scripts is reported by the doctor, and repaired by installing it again', async () => {
   await using world = new Repository()
   await world.make()
   await world.change('install', 'git')
-  const added = guardEvents.map(({ name }) => name).filter((name) => !/^pre-commit|^reference/.test(name))
-  for (const name of added) rmSync(join(world.hooks, name))
-  const older = join(world.hooks, 'reference-transaction')
-  writeFileSync(older, world.read(older).replace(" | *' refs/stash'* | *' ORIG_HEAD'*", ''))
+  const removed = guardEvents.map(({ name }) => name).filter((name) => !/^pre-commit|^reference/.test(name))
+  for (const name of removed) rmSync(join(world.hooks, name))
+  const changed = join(world.hooks, 'reference-transaction')
+  writeFileSync(changed, world.read(changed).replace(" | *' refs/stash'* | *' ORIG_HEAD'*", ''))
   const doctor = () => world.stint(['doctor', '--json'], { cwd: world.project })
   const { code, stdout } = await doctor()
   expect([code, stdout]).toEqual([

@@ -105,8 +105,8 @@ test('a group with handlers of the user keeps them and its matcher', () => {
   })
 })
 
-/** The matcher of earlier versions of stint. */
-const beforeMonitor = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
+/** A matcher without two of the tools that stint guards. */
+const shorterMatcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
 
 test('a handler in a group whose matcher lacks tools gets a group of its own; the group stays', () => {
   const group = install('{}', 'claude')
@@ -117,8 +117,8 @@ test('a handler in a group whose matcher lacks tools gets a group of its own; th
     )
   const { hooks } = parse(install(group, 'claude')) as { hooks: Record<string, object[]> }
   expect(hooks.PreToolUse).toMatchObject([
-    { matcher: beforeMonitor, hooks: [{ command: 'theirs' }] },
-    { matcher: `${beforeMonitor}|Monitor|PowerShell`, hooks: [{ type: 'command' }] },
+    { matcher: shorterMatcher, hooks: [{ command: 'theirs' }] },
+    { matcher: `${shorterMatcher}|Monitor|PowerShell`, hooks: [{ type: 'command' }] },
   ])
 })
 
@@ -138,7 +138,7 @@ test.each(['claude', 'gemini', 'cursor'] as const)(
 
 test.each([
   ['claude', 'Mine|Edit', 'Mine|Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'],
-  ['claude', beforeMonitor, `${beforeMonitor}|Monitor|PowerShell`],
+  ['claude', shorterMatcher, `${shorterMatcher}|Monitor|PowerShell`],
   ['gemini', '^(mine|replace)$', '^(mine|replace)$|^(run_shell_command|write_file)$'],
   ['cursor', 'Mine', 'Mine|Shell|Write|StrReplace|ApplyPatch|Edit|EditNotebook|TabWrite|Delete'],
   ['cursor', '*', '*'],

@@ -229,7 +229,6 @@ test('a session whose manifest names an unknown kind of secret is resumed, and o
   const session = await store.create({ secrets: [{ kind: 'env', name }] })
   await session.close()
   const manifest = join(home, 'sessions', session.id, 'manifest.json')
-  // Earlier versions wrote the kind `keyring`.
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"kind": ?"env"/, '"kind":"keyring"'))
   expect(readFileSync(manifest, 'utf8')).toContain('keyring')
   const resumed = await store.resume(session.id)
