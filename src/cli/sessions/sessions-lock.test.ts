@@ -49,6 +49,30 @@ test('unlock takes a session from a holder that cannot be seen, and nothing that
   expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
 })
 
+test.each(['json', 'text'])('unlock warns of acts without an outcome (%s)', async (output) => {
+  await using world = new SessionWorld()
+  const library = new URL('../../../dist/index.js', import.meta.url).href
+  const script = `
+    const { filesystemStore } = await import(${JSON.stringify(library)})
+    const session = await filesystemStore().create({ id: 'mine' })
+    await session.act({ action: 'test' }, () => 'done')
+    await session.act({ action: 'shell', subject: 'make "it"' }, () => process.kill(process.pid, 'SIGKILL'))`
+  await world.start(process.execPath, ['--input-type=module', '-e', script]).finished
+  const warning =
+    /^stint sessions unlock: warning: shell "make \\"it\\"" has no outcome: it may have been done \(\S+\)$/m
+  const answer = await world.stint(['sessions', 'unlock', 'mine'], { env: { STINT_OUTPUT: output } })
+  expect(answer.code).toBe(0)
+  if (output === 'text') {
+    expect(answer.stderr).toMatch(warning)
+    expect(answer.stderr).not.toContain('warning: test')
+  } else {
+    const unsettled = [{ act: expect.any(String) as string, action: 'shell', subject: 'make "it"' }]
+    expect(dataOf(answer)).toMatchObject({ unlocked: true, unsettled })
+    expect(JSON.parse(answer.stdout).warnings).toEqual([expect.stringContaining('has no outcome')])
+  }
+  expect(dataOf(await world.run('unlock', 'mine'))).toMatchObject({ unlocked: false, unsettled: [] })
+})
+
 test('many scripts append while a writer comes and goes: no event is lost or doubled', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 0)

@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { liveness } from '../../base/process/liveness.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleJson } from '../../base/text/escape.ts'
+import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
+import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import type { Holder, SessionStore, SessionSummary } from '../../session/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
@@ -31,10 +31,30 @@ export const unlockCommand = defineBareCommand({
       const question = `${id} is held by ${holderText(holder)}.\nTake it?`
       await confirm(false, 'taking a session from its holder', question)
     }
-    return await unlockSession(store, summary, isAsked ? holder : undefined)
+    const answer = await unlockSession(store, summary, isAsked ? holder : undefined)
+    return { ...answer, unsettled: answer.unlocked ? await unsettledActs(store, id, warn) : [] }
   },
   render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is closed` : `${session_id} is not held`),
 })
+
+/** Warns of each act that the writer began, and that has no outcome: it may have been performed. */
+async function unsettledActs(store: SessionStore, id: string, warn: (message: string) => void) {
+  try {
+    const acts = await (await store.inspect(id)).unsettled()
+    for (const { act, action, subject } of acts) {
+      const what = subject === undefined ? '' : ` ${JSON.stringify(subject)}`
+      warn(`${visibleText(`${action}${what}`, maxActLength)} has no outcome: it may have been done (${act})`)
+    }
+    return acts.map(({ act, action, subject }) => ({ act, action, subject: subject ?? null }))
+  } catch (error) {
+    // The session is closed, whatever state its audit log is in.
+    warn(`the acts of ${id} without an outcome could not be read: ${errorMessage(error)}`)
+    return []
+  }
+}
+
+/** Characters of an act in a warning. */
+const maxActLength = 200
 
 /**
  * Takes a session from its holder and closes it. With `seen`, only from that holder: a living writer may have
