@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs'
 import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import type { HostName } from '../hook/host.ts'
@@ -108,8 +107,7 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
   checkWritable(file)
   const left = part.removeFrom(text)
   // Without its target, the user's link to a settings file would lead nowhere.
-  const isLinked = lstatSync(target.path).isSymbolicLink()
-  return plan('removed', part.isBlank(left) && !isLinked ? undefined : encode({ text: left, bom }))
+  return plan('removed', part.isBlank(left) && !file.isLink ? undefined : encode({ text: left, bom }))
 }
 
 /** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */

@@ -4,7 +4,6 @@ import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { canonicalDirectory, foldNames, namesBelow, realPathOf } from '../base/fs/canonical-path.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
-import { visibleText } from '../base/text/escape.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Register } from './register.ts'
 
@@ -161,7 +160,7 @@ function realDirectory(directory: string): string {
     const reason = errorCode(error) ?? String(error)
     if (reason === 'ENOTDIR' && existsSync(directory))
       throw new StintError('NOT_FOUND', `${directory} is not a directory`)
-    throw new StintError('NOT_FOUND', `there is no directory ${visibleText(directory)}: ${reason}`, {
+    throw new StintError('NOT_FOUND', `there is no directory ${directory}: ${reason}`, {
       cause: error,
     })
   }

@@ -28,6 +28,8 @@ export interface SettingsFile {
   path: string
   /** The path behind all links: people keep their settings elsewhere and link to them. */
   real: string
+  /** Whether the last name of the path is a link. */
+  isLink: boolean
   /** Undefined if the file does not exist. */
   bytes: Buffer | undefined
   stat: Stats | undefined
@@ -37,11 +39,12 @@ export function readSettingsFile(path: string): SettingsFile {
   try {
     const real = realTargetPath(path)
     const stat = statSync(real, { throwIfNoEntry: false })
-    if (stat === undefined) return { path, real, bytes: undefined, stat }
+    const isLink = lstatIfExists(path)?.isSymbolicLink() ?? false
+    if (stat === undefined) return { path, real, isLink, bytes: undefined, stat }
     if (!stat.isFile()) throw new StintError('SETTINGS_INVALID', `${path} is not a file`)
     if (stat.size > maxBytes)
       throw new StintError('SETTINGS_INVALID', `${path} is too large: ${stat.size} bytes`)
-    return { path, real, bytes: readFileSync(real), stat }
+    return { path, real, isLink, bytes: readFileSync(real), stat }
   } catch (error) {
     if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP')
       throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${errorCode(error)}`, {
