@@ -95,7 +95,7 @@ test('a session that cannot be read ends the search, or is reported and passed o
 
 test('timers of the program fire while a search goes on, hits or not', async () => {
   await using world = new SessionWorld()
-  await makeLarge(world, 'large', 4_000_000, [])
+  await makeLarge(world, 'large', 16_000_000, [])
   for (const pattern of ['not in there', 'xxx', /[xy]z/]) {
     let ticks = 0
     const timer = setInterval(() => (ticks += 1), 1)
