@@ -63,7 +63,6 @@ export {
   type Mask,
   type NewAudit,
   type NewEvent,
-  type Pending,
   type Receipt,
   type RecoveryReport,
   type RemoveOptions,
@@ -85,7 +84,6 @@ export {
   type UnsettledAct,
   type Visit,
   type VisitOptions,
-  type VisitReceipt,
 } from './session/index.ts'
 export type { SweepReport, SweepScope } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'

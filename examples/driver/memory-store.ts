@@ -20,7 +20,6 @@ import {
   type SessionRecords,
   type SessionStore,
   type SessionSummary,
-  type SpooledEntry,
   type StoreDriver,
   type StoredReceipt,
   type StoredRecord,
@@ -34,15 +33,11 @@ interface MemorySession {
   manifest: Manifest
   journal: MemoryRecord[]
   audit: MemoryRecord[]
-  spool: SpooledEntry[]
   holder: Holder | undefined
   epoch: number
 }
 
 type MemoryRecord = Omit<StoredRecord, 'data'> & { json: string }
-
-/** How many entries visitors have left: identifies each. */
-let spooledEntries = 0
 
 /** All sessions, by id. Stores on the same map are like processes on the same disk. */
 export type Memory = Map<string, MemorySession>
@@ -69,7 +64,7 @@ function memoryDriver(memory: Memory): StoreDriver {
     async create(manifest, hold, guard) {
       const id = manifest.session_id
       if (memory.has(id)) throw sessionExists(id)
-      const session = { manifest, journal: [], audit: [], spool: [], holder: undefined, epoch: 0 }
+      const session = { manifest, journal: [], audit: [], holder: undefined, epoch: 0 }
       memory.set(id, session)
       return new HeldMemory(session, hold, guard)
     },
@@ -84,15 +79,6 @@ function memoryDriver(memory: Memory): StoreDriver {
 
     async list() {
       return [...memory.values()].map((session) => new ReadableMemory(session).summary)
-    },
-
-    async spool(id, entries) {
-      const { spool } = find(id)
-      for (const entry of entries) spool.push({ ...entry, spool: `${++spooledEntries}` })
-    },
-
-    async spooled(id) {
-      return memory.get(id)?.spool ?? []
     },
 
     async unlock(id) {
@@ -159,15 +145,13 @@ class HeldMemory extends MemoryRecords implements HeldSession {
 
   async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
     this.#assertHeld()
-    const { type, json, slot, spool, masked } = entry
+    const { type, json, slot, masked } = entry
     this.#guard.check(Buffer.from(json))
     const records = this.session[log]
     const receipt: StoredReceipt = { seq: records.length + 1, at: options.at ?? Date.now() }
     const data = JSON.parse(json) as unknown
     if (log === 'audit') receipt.hash = auditHash(records.at(-1)?.hash ?? '', { ...receipt, type, data })
-    records.push({ ...receipt, type, json, slot, spool, masked })
-    // In the same step: an entry is in the spool or in the log, and never in both.
-    this.session.spool = this.session.spool.filter((each) => each.spool !== (spool ?? ''))
+    records.push({ ...receipt, type, json, slot, masked })
     options.applied?.(receipt)
     return receipt
   }
@@ -181,10 +165,6 @@ class HeldMemory extends MemoryRecords implements HeldSession {
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     this.#assertHeld()
     this.session.manifest = revised(this.session.manifest, Date.now(), revision)
-  }
-
-  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
-    for (const entry of this.session.spool) await append(entry)
   }
 
   async release(): Promise<void> {

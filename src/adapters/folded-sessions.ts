@@ -3,7 +3,6 @@ import type {
   HoldOptions,
   Inspection,
   NewEvent,
-  Pending,
   Session,
   SessionEvent,
   SessionStore,
@@ -94,9 +93,9 @@ export class FoldedSessions<State> {
     return sessions.map(({ key = '', lastAt }) => ({ key: key.slice(start), lastAt }))
   }
 
-  async fold(events: Iterable<ReadEvent> | AsyncIterable<ReadEvent>): Promise<State> {
+  async fold(events: Iterable<FoldedEvent> | AsyncIterable<FoldedEvent>): Promise<State> {
     const state = this.#fold.empty()
-    for await (const event of events) if (event.seq !== undefined) this.#fold.apply(state, event)
+    for await (const event of events) this.#fold.apply(state, event)
     return state
   }
 
@@ -121,9 +120,6 @@ export class FoldedSessions<State> {
     return open
   }
 }
-
-/** An event of an inspection. */
-export type ReadEvent = FoldedEvent | Pending<SessionEvent>
 
 async function ifFound<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {

@@ -41,8 +41,6 @@ export {
   sessionNotFound,
   type SessionRecords,
   type SessionTransfer,
-  type SpooledEntry,
-  type SpoolEntry,
   type StoreDriver,
   type StoredReceipt,
   type StoredRecord,

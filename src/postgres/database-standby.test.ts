@@ -61,11 +61,10 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
   const open = (id: string) => driver.open(id, { kind: 'writer' }, noGuard)
   const [appended, annotated] = [await create('appended'), await create('annotated')]
   const released = await open(await closed('released'))
-  const [resumed, removed, forked, visited] = [
+  const [resumed, removed, forked] = [
     await closed('resumed'),
     await closed('removed'),
     await closed('forked'),
-    await closed('visited'),
   ]
   const fork = newManifest(`${name}-fork`, driver.id, Date.now())
   return {
@@ -76,7 +75,6 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
     resume: () => open(resumed),
     remove: () => driver.remove(removed),
     fork: () => driver.fork(forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
-    spool: () => driver.spool(visited, [{ log: 'journal', at: 1, type: 'note', json: '"left"' }]),
     lease: () => lease(pool, `${name}-lease`, 'mine'),
   }
 }
@@ -86,14 +84,13 @@ async function assertChanged(server: PostgresServer, name: string): Promise<void
   const at = server.pool({ database })
   const store = postgresStore({ pool: at })
   const ids = (await store.list()).map(({ id }) => id).filter((id) => id.startsWith(`${name}-`))
-  const kinds = ['created', 'appended', 'annotated', 'released', 'resumed', 'forked', 'visited', 'fork']
+  const kinds = ['created', 'appended', 'annotated', 'released', 'resumed', 'forked', 'fork']
   expect(ids.toSorted()).toEqual(kinds.map((kind) => `${name}-${kind}`).toSorted())
   const summary = async (what: string) => (await store.inspect(`${name}-${what}`)).summary
   expect(await summary('appended')).toMatchObject({ records: 1 })
   expect(await summary('annotated')).toMatchObject({ title: 'acknowledged' })
   expect(await summary('released')).toMatchObject({ holder: undefined })
   expect(await summary('resumed')).toMatchObject({ holder: { process: { pid: process.pid } } })
-  expect(await new PostgresDriver({ pool: at }).spooled(`${name}-visited`)).toHaveLength(1)
   if (name === 'failover') return
   await expect(lease(at, `${name}-lease`, 'other')).rejects.toMatchObject({ code: 'LOCK_HELD' })
 }

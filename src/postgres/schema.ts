@@ -78,13 +78,6 @@ const sessionTables: readonly string[] = [
   PRIMARY KEY (session, seq)
 )`,
   contentTable('state'),
-  `CREATE TABLE IF NOT EXISTS stint.spool (
-  session bigint NOT NULL,
-  mark text NOT NULL,
-  entry text NOT NULL,
-  taken_at timestamptz,
-  PRIMARY KEY (session, mark)
-)`,
   `COMMENT ON TABLE stint.session IS 'Sessions of agents and tools, and who holds each. One row changes with each append.'`,
   `COMMENT ON TABLE stint.journal IS 'What happened in each session, a line a record. Rows are never changed.'`,
   `COMMENT ON TABLE stint.audit IS 'Intents and outcomes, chained by their hashes. Rows are never changed.'`,

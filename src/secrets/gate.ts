@@ -108,7 +108,7 @@ export class SecretGate {
  */
 const sessionVocabulary: readonly string[] = [
   '{"seq":,"at":,"group":,"epoch":,"type":"","data":,"blob":{"sha256":"","bytes":,"slot":{"ext":"","version":""',
-  '},"spool":"","masked":true,"continued":true,"audit":{"count":,"head":""},"prev":"","hash":"","crc":""}',
+  '},"masked":true,"continued":true,"audit":{"count":,"head":""},"prev":"","hash":"","crc":""}',
   '{"act":"","action":"","subject":"","key":"","ok":true,"ok":false,"result":,"error":{"code":"","message":""},"detail":',
   '{"schema":,"session_id":"","store":"","created_at":"","revisions":[{"rev":,"kind":"","tool":"","title":"","workspace":""',
   ',"mode":"","secrets":[{"kind":"","name":""}],"mask":"registered","mask":"tokens","pid":,"host":"","turns":,"from":null}]',

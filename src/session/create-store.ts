@@ -28,7 +28,7 @@ import type {
   SessionStore,
   SessionSummary,
 } from './store.ts'
-import { drainLeftovers, visitSession } from './visit.ts'
+import { visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
 const retryMs = 50
@@ -60,7 +60,6 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
         secrets,
         snapshots,
         fork: (options) => fork(id, options, secrets),
-        onReleased: () => drainLeftovers(driver, id, secrets),
       })
     } catch (error) {
       await held.release().catch(() => {})
@@ -202,14 +201,14 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       yield* searchSessions(driver, await list(options), pattern, options, clock.now())
     },
 
-    inspect: async (name) => inspectionOf(driver, await read(sessionIdOf(name))),
+    inspect: async (name) => inspectionOf(await read(sessionIdOf(name))),
 
     fork: async (name, options) => await fork(sessionIdOf(name), options),
 
     unlock: async (name) => await driver.unlock(sessionIdOf(name)),
 
     async *follow(name, { from = 1, type, all = false, signal } = {}) {
-      const inspection = inspectionOf(driver, await read(sessionIdOf(name)))
+      const inspection = inspectionOf(await read(sessionIdOf(name)))
       for await (const event of followEvents(driver, inspection, { from, signal }))
         if (isVisible(event, type, all)) yield event
     },

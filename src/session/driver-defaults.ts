@@ -21,11 +21,6 @@ export async function holderOf(driver: StoreDriver, id: string): Promise<Holder 
   return driver.holder === undefined ? (await driver.read(id)).summary.holder : await driver.holder(id)
 }
 
-/** Have visitors left entries that no holder has taken in yet? */
-export async function hasSpool(driver: StoreDriver, id: string): Promise<boolean> {
-  return driver.hasSpool === undefined ? (await driver.spooled(id)).length > 0 : await driver.hasSpool(id)
-}
-
 /** The records of the journal from its end. */
 export async function* newestFirst(session: SessionRecords): AsyncIterable<StoredRecord> {
   if (session.newestFirst !== undefined) return yield* session.newestFirst()

@@ -37,10 +37,6 @@ export interface StoreDriver {
   read(id: string): Promise<ReadableSession>
   /** Lists the sessions. A driver may ignore the filter: the store applies it again. */
   list(filter: ListOptions): Promise<SessionSummary[]>
-  /** Leaves entries of a visitor for the holder of the session; durable when it resolves. `NOT_FOUND`. */
-  spool(id: string, entries: readonly SpoolEntry[]): Promise<void>
-  /** Reads the entries that visitors left and that are in no log yet, oldest first; none if it is gone. */
-  spooled(id: string): Promise<readonly SpooledEntry[]>
   /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
   /**
@@ -49,8 +45,6 @@ export interface StoreDriver {
    */
   remove(id: string, options: RemoveOptions): Promise<void>
 
-  /** Optional: faster than `spooled(id)`. */
-  hasSpool?(id: string): Promise<boolean>
   /** Optional: faster than the holder in `read(id)`. `NOT_FOUND`. */
   holder?(id: string): Promise<Holder | undefined>
   /** Optional: notes that this process waits for the session. Without it, holders do not hear of that. */
@@ -144,7 +138,7 @@ export interface ReadableSession extends SessionRecords {
 /**
  * A session held for writing. Once another process has taken the session, every method that writes fails with
  * `FENCED`, and nothing that this holder writes is read. Methods that only read may still succeed, and so may
- * `flush` and `drainSpool` if there is nothing to write.
+ * `flush` if there is nothing to write.
  */
 export interface HeldSession extends SessionRecords {
   /** The `seq` of the last acknowledged journal record. */
@@ -155,8 +149,6 @@ export interface HeldSession extends SessionRecords {
   appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]>
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
-  /** Calls `append` with each spooled entry, oldest first, and removes the entry when that has resolved. */
-  drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void>
   /** Gives the session back. Called last, and again if it was rejected. */
   release(): Promise<void>
 
@@ -199,23 +191,8 @@ export interface LogEntry {
   json: string
   /** Which slot it sets; the data is the new value. */
   slot?: { ext: string; version: string }
-  /** For an entry from the spool: identifies it in the log, so that it is taken in once. */
-  spool?: string
   /** Were secrets or tokens in it replaced? The record says so, too. */
   masked?: boolean
-}
-
-/** An entry that a visitor leaves. */
-export interface SpoolEntry extends LogEntry {
-  log: LogName
-  /** When it was left, in ms since the epoch. */
-  at: number
-}
-
-/** An entry in the spool. */
-export interface SpooledEntry extends SpoolEntry {
-  /** Given by the driver. The record that the entry becomes carries it: no crash doubles the entry. */
-  spool: string
 }
 
 export interface RecordOptions extends AppendOptions {
@@ -235,7 +212,6 @@ export interface StoredRecord extends StoredReceipt {
   type: string
   data: unknown
   slot?: { ext: string; version: string }
-  spool?: string
   masked?: boolean
 }
 

@@ -4,20 +4,18 @@ import type { RecordRange, SessionRecords, StoredRecord } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { EventOptions, SessionEvent } from './store.ts'
 
-/** The events of a session that match the options, in order, once `ready` has resolved. */
+/** The events of a session that match the options, in order. */
 export async function* visibleEvents(
   session: SessionRecords,
   { type, all = false, newestFirst: isReversed = false, ...range }: EventOptions,
-  ready: () => Promise<void>,
 ): AsyncIterable<SessionEvent> {
   const checked = checkedRange(range)
-  await ready()
   const records = isReversed ? recordsBackwards(session, checked) : session.records('journal', checked)
   for await (const record of records) if (isVisible(record, type, all)) yield eventOf(record)
 }
 
 /** The records of a range of the journal from its end. */
-export async function* recordsBackwards(
+async function* recordsBackwards(
   session: SessionRecords,
   { from = 1, to = Number.POSITIVE_INFINITY }: RecordRange,
 ): AsyncGenerator<StoredRecord> {
@@ -61,9 +59,8 @@ export const isVisible = (
   all: boolean,
 ): boolean => (type === undefined ? all || !record.type.startsWith(ownPrefix) : record.type === type)
 
-export function eventOf({ seq, at, type, data, slot, masked, spool }: StoredRecord): SessionEvent {
+export function eventOf({ seq, at, type, data, slot, masked }: StoredRecord): SessionEvent {
   const event: SessionEvent = { seq, at, type, data: slot === undefined ? data : { ...slot, value: data } }
   if (masked) event.masked = true
-  if (spool !== undefined) event.spool = spool
   return event
 }

@@ -1,30 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { holderOf } from './driver-defaults.ts'
 import type { StoreDriver } from './driver.ts'
-import type { Inspection, Pending, SessionEvent } from './store.ts'
+import type { Inspection, SessionEvent } from './store.ts'
 
 /** How often to look for more records, in milliseconds. */
 const lookMs = 200
 
 /**
  * Yields the events from a record on as they are written, across segments and writers, until the signal
- * aborts. One that is pending is not yielded again when it gets a number, nor is one that was `seen`.
- * `NOT_FOUND` once the session is removed.
+ * aborts. `NOT_FOUND` once the session is removed.
  */
 export async function* followEvents(
   driver: StoreDriver,
   inspection: Inspection,
-  options: { from: number; seen?: Set<string>; signal: AbortSignal | undefined },
-): AsyncGenerator<SessionEvent | Pending<SessionEvent>> {
-  const { from, seen = new Set(), signal = new AbortController().signal } = options
+  options: { from: number; signal: AbortSignal | undefined },
+): AsyncGenerator<SessionEvent> {
+  const { from, signal = new AbortController().signal } = options
   let next = from
   while (!signal.aborted) {
     for await (const event of inspection.events({ from: next, all: true })) {
-      const { seq, spool } = event
-      const isNew = spool === undefined || !seen.has(spool)
-      if (seq !== undefined) next = seq + 1
-      else if (spool !== undefined) seen.add(spool)
-      if (isNew) yield event
+      next = event.seq + 1
+      yield event
     }
     await pause(driver, inspection, signal)
   }

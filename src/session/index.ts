@@ -38,7 +38,7 @@ export {
   revised,
   summarize,
 } from './manifest.ts'
-export { checkEventType, isSpoolEntry } from './make-entry.ts'
+export { checkEventType } from './make-entry.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
 export { assertNameHasNoSecret, keyId } from './session-name.ts'

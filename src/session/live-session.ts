@@ -1,5 +1,5 @@
 import { errorCode } from '../base/errors/stint-error.ts'
-import { auditRecordFrom, type UnsettledAct } from './audit-record.ts'
+import type { UnsettledAct } from './audit-record.ts'
 import { checkStrings } from './create-manifest.ts'
 import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
@@ -8,7 +8,7 @@ import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
-import { checkEvent, makeEntry, makeEventEntry, makeExactEntry } from './make-entry.ts'
+import { checkEvent, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
@@ -33,15 +33,12 @@ export interface SessionContext {
   secrets: RegisteredSecrets
   snapshots: SnapshotPolicy
   fork: (options: ForkOptions) => Promise<Session>
-  /** Called after the lock was given back: visitors may have left entries at the last moment. */
-  onReleased: () => Promise<void>
 }
 
 /** `Array.isArray` does not tell TypeScript that a readonly array is one. */
 const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEvent[] => Array.isArray(given)
 
 const beatMs = 30_000
-const spoolMs = 1000
 /** A session without turns takes a snapshot after so many bytes: a reader or a resume replays no more. */
 const overdueBytes = 8 << 20
 
@@ -52,7 +49,7 @@ export class LiveSession implements Session {
   readonly #context: SessionContext
   readonly #held: HeldSession
   readonly #state: FoldedState
-  readonly #timers: NodeJS.Timeout[]
+  readonly #beating: NodeJS.Timeout
   readonly #acts: SessionActs
   readonly #forget: () => void
   /** The values that this process has set, for all objects that have the same slot open. */
@@ -64,7 +61,6 @@ export class LiveSession implements Session {
   #notBefore = 0
   /** The last record before the disk was full. */
   #fullAfter: number | undefined
-  #spooling: Promise<void> | undefined
   #recordedClose: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #closed = false
@@ -85,10 +81,7 @@ export class LiveSession implements Session {
       recovery.state,
       secrets,
     )
-    this.#timers = [
-      setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref(),
-      setInterval(() => this.#quietly(() => this.#drainSpool()), spoolMs).unref(),
-    ]
+    this.#beating = setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref()
     const endNow = (): void => {
       this.#closed = true
       held.endNow?.(() => this.turns)
@@ -163,7 +156,6 @@ export class LiveSession implements Session {
   }
 
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
-    await this.#drainSpool()
     let turn = 0
     const entry = makeExactEntry({ type: turnType, data }, this.secrets.gate)
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
@@ -237,11 +229,10 @@ export class LiveSession implements Session {
   }
 
   events(options: EventOptions = {}): AsyncIterable<SessionEvent> {
-    return visibleEvents(this.#held, options, () => this.#quietly(() => this.#drainSpool()))
+    return visibleEvents(this.#held, options)
   }
 
   async tail(count: number): Promise<SessionEvent[]> {
-    await this.#quietly(() => this.#drainSpool())
     return await readLatest(newestFirst(this.#held), count)
   }
 
@@ -255,7 +246,7 @@ export class LiveSession implements Session {
   }
 
   async #close(): Promise<void> {
-    this.#stopTimers()
+    this.#stopBeating()
     this.#recordedClose ??= this.#recordClose()
     try {
       await this.#recordedClose
@@ -268,14 +259,11 @@ export class LiveSession implements Session {
         throw error
       })
       this.#forget()
-      // What visitors left at the last moment is durable: if it cannot be taken in now, the next holder does.
-      await this.#quietly(() => this.#context.onReleased())
     }
   }
 
   async #recordClose(): Promise<void> {
     const held = this.#held
-    await this.#drainSpool()
     // Commit records that no caller has awaited, too: the revision attests where the logs end.
     await held.flush?.()
     if (this.#sinceSnapshot.records > 0) await this.#trySnapshot(true)
@@ -344,37 +332,18 @@ export class LiveSession implements Session {
     throw error
   }
 
-  #drainSpool(): Promise<void> {
-    this.#spooling ??= this.#acts.whileAdding(this.#takeIn()).finally(() => (this.#spooling = undefined))
-    return this.#spooling
-  }
-
-  /** Takes in what visitors left, and takes a snapshot if a critical event was among it. */
-  async #takeIn(): Promise<void> {
-    const { snapshots } = this.#context
-    const events: { entry: LogEntry; seq: number }[] = []
-    await drainSpool(this.#held, this.secrets, (log, entry, receipt) => {
-      if (log === 'audit') this.#acts.apply(auditRecordFrom(entry, receipt))
-      else if (snapshots.critical !== undefined) events.push({ entry, seq: receipt.seq })
-    })
-    const last = events.findLast(({ entry: { type, json } }) =>
-      isCritical(snapshots, { type, data: JSON.parse(json) as unknown }),
-    )
-    if (last !== undefined) await this.#snapshotFrom(last.seq)
-  }
-
   /** Runs work that no caller depends on. A failure shows at the next append. */
   async #quietly(act: () => unknown): Promise<void> {
     try {
       await act()
     } catch (error) {
       // The session belongs to another process now.
-      if (errorCode(error) === 'FENCED') this.#stopTimers()
+      if (errorCode(error) === 'FENCED') this.#stopBeating()
     }
   }
 
-  #stopTimers(): void {
-    for (const timer of this.#timers) clearInterval(timer)
+  #stopBeating(): void {
+    clearInterval(this.#beating)
   }
 }
 
@@ -397,17 +366,6 @@ export async function giveBack(held: HeldSession): Promise<void> {
     throw error
   }
 }
-
-/** Takes in what visitors left, without secrets that they did not know. `onTaken` gets each entry. */
-export const drainSpool = (
-  held: HeldSession,
-  secrets: RegisteredSecrets,
-  onTaken: (log: LogName, entry: LogEntry, receipt: StoredReceipt) => void,
-): Promise<void> =>
-  held.drainSpool(async ({ log, json, ...entry }) => {
-    const clean = makeEntry({ ...entry, data: JSON.parse(json) as unknown }, secrets.gate)
-    await held.append(log, clean, { applied: (receipt) => onTaken(log, clean, receipt) })
-  })
 
 /** Saves the state for the next recovery; undefined if the driver keeps no snapshots. */
 export const takeSnapshot = async (

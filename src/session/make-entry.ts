@@ -1,10 +1,9 @@
 import type { AuditRecord } from './audit-record.ts'
-import { succeeds } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { exactJson } from '../base/text/exact-json.ts'
-import { isNumber, isRecord, isString } from '../base/text/fields.ts'
+import { isRecord } from '../base/text/fields.ts'
 import type { SecretGate } from '../secrets/index.ts'
-import type { LogEntry, SpoolEntry } from './driver.ts'
+import type { LogEntry } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'
 
@@ -52,14 +51,14 @@ function jsonOf(data: unknown): string {
  * properties are written out: spreading them would cost as much as encoding them.
  */
 function entryOf(
-  { type: given, slot, spool, masked }: Omit<LogEntry, 'json'>,
+  { type: given, slot, masked }: Omit<LogEntry, 'json'>,
   raw: string,
   gate: SecretGate,
 ): LogEntry {
   const json = gate.json(raw)
   const type = gate.text(given)
   const isMasked = masked || json !== raw || type !== given
-  return { type, json, slot, spool, masked: isMasked || undefined }
+  return { type, json, slot, masked: isMasked || undefined }
 }
 
 /** `ARG_ERROR` unless an event can have this type. */
@@ -92,14 +91,6 @@ export function makeAuditEntry({ phase, masked, ...fields }: AuditFields, gate: 
       `the phase of an audit line is intent or outcome, not ${JSON.stringify(phase)}`,
     )
   return makeEntry({ type: phase ?? 'note', data: fields, masked }, gate)
-}
-
-/** Whether JSON from a spool, which may be damaged, is an entry that a holder can take in. */
-export function isSpoolEntry(value: unknown): value is SpoolEntry {
-  if (!isRecord(value)) return false
-  const { log, at, type, json } = value
-  const isLog = log === 'journal' || log === 'audit'
-  return isLog && isNumber(at) && isString(type) && isString(json) && succeeds(() => JSON.parse(json))
 }
 
 function checkName(what: string, name: unknown): asserts name is string {

@@ -12,7 +12,7 @@ export interface Match {
 }
 
 /** What a driver finds: the record, and where in it. */
-export interface FoundRecord extends Match, Pick<StoredRecord, 'seq' | 'at' | 'type' | 'spool'> {}
+export interface FoundRecord extends Match, Pick<StoredRecord, 'seq' | 'at' | 'type'> {}
 
 /**
  * A search for a text or a regular expression in the strings, numbers and keys of records. Stored lines are

@@ -80,19 +80,19 @@ export class SessionActs {
   /** Appends a line to the audit log. */
   async record(fields: AuditFields): Promise<{ seq: number; hash: string }> {
     const entry = makeAuditEntry(fields, this.#secrets.gate)
-    const applied = (receipt: StoredReceipt): void => this.apply(auditRecordFrom(entry, receipt))
-    const { seq, hash = '' } = await this.whileAdding(this.#log.append('audit', entry, { applied }))
+    const applied = (receipt: StoredReceipt): void => this.#apply(auditRecordFrom(entry, receipt))
+    const { seq, hash = '' } = await this.#whileAdding(this.#log.append('audit', entry, { applied }))
     return { seq, hash }
   }
 
-  /** Must be called with every line that is added to the audit log, when it is durable. */
-  apply(record: AuditRecord): void {
+  /** Takes a line that was added to the audit log, when it is durable. */
+  #apply(record: AuditRecord): void {
     applyAuditRecord(this.#state, record)
     this.#known?.add(record)
   }
 
   /** Waits for work that adds lines to the audit log. Acts with a key that begin meanwhile wait, too. */
-  async whileAdding<T>(work: Promise<T>): Promise<T> {
+  async #whileAdding<T>(work: Promise<T>): Promise<T> {
     this.#adding.add(work)
     try {
       return await work

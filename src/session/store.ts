@@ -36,7 +36,10 @@ export interface SessionStore {
   hold(name: SessionName, options?: HoldOptions): SharedSession
   /** Closes the sessions that `hold` keeps open, each when its last use has ended. */
   close(): Promise<void>
-  /** Lets a script or hook write a few records, even while another process holds the session. */
+  /**
+   * Lets a script or hook hold the session for a moment and write a few records. It waits for other visitors;
+   * `SESSION_LOCKED` while a writer holds the session.
+   */
   visit<T>(name: SessionName, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
@@ -53,10 +56,9 @@ export interface SessionStore {
   unlock(name: SessionName): Promise<Holder | undefined>
   /**
    * Yields the events from a record on, also those that come later, across writers, until `signal` aborts.
-   * What a visitor left is yielded once: while it is pending, or when it has a number. `NOT_FOUND` once the
-   * session is removed.
+   * `NOT_FOUND` once the session is removed.
    */
-  follow(name: SessionName, options?: FollowOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
+  follow(name: SessionName, options?: FollowOptions): AsyncIterable<SessionEvent>
   /**
    * Removes a session; `SESSION_LOCKED` while a living process holds it. It stays readable in the trash of a
    * file store, or in the tables of a database, until that is emptied; with `purge` it is deleted at once.
@@ -132,7 +134,7 @@ export interface SharedSession extends AsyncDisposable {
 }
 
 export interface VisitOptions {
-  /** How long to wait for other visitors; 2 s by default. A visit does not wait for a writer. */
+  /** How long to wait for another visitor; 2 s by default. A visit does not wait for a writer. */
   wait?: string | number
   /** Creates the session if it does not exist. */
   create?: Omit<CreateOptions, 'id' | 'key'>
@@ -150,20 +152,13 @@ export interface VisitOptions {
 
 /** The operations of a visitor. Everything is on disk when its promise resolves. */
 export interface Visit {
-  /** False if another process holds the session: that process takes in what the visitor leaves. */
-  readonly direct: boolean
-  append(event: NewEvent): Promise<VisitReceipt>
-  audit(entry: NewAudit): Promise<VisitReceipt>
+  append(event: NewEvent): Promise<Receipt>
+  audit(entry: NewAudit): Promise<Receipt>
   /**
-   * Reads the session as it is now, with what this visit has written. In a `direct` visit no other process
-   * can write meanwhile: what is read stays true until the visit ends.
+   * Reads the session as it is now, with what this visit has written. No other process can write meanwhile:
+   * what is read stays true until the visit ends.
    */
   inspect(): Promise<Inspection>
-}
-
-/** A record of a visit. It has no `seq` yet if it was left for the holder of the session. */
-export interface VisitReceipt {
-  seq?: number
 }
 
 export interface FollowOptions extends Pick<EventOptions, 'from' | 'type' | 'all'> {
@@ -215,9 +210,7 @@ export interface SearchOptions extends ListOptions {
 /** An event in which a search found its pattern. */
 export interface FoundEvent extends Match {
   session: SessionSummary
-  /** Undefined while the event is pending: a visitor left it, and the holder has not taken it in yet. */
-  seq?: number
-  pending?: true
+  seq: number
   /** Milliseconds since the epoch. */
   at: number
   type: string
@@ -252,18 +245,6 @@ export interface SessionEvent {
   data: unknown
   /** Secrets or tokens in it were replaced before it was written. */
   masked?: true
-  /** Set if a visitor left it for the holder: identifies it while it is pending, and afterwards. */
-  spool?: string
-}
-
-/**
- * An event, audit line or act that a visitor left, and that the holder of the session has not taken in yet.
- * It is on disk and will not be lost, but it has no number so far.
- */
-export type Pending<Numbered> = Omit<Numbered, 'seq' | 'hash'> & {
-  pending: true
-  seq?: undefined
-  hash?: undefined
 }
 
 export interface NewAudit {
@@ -346,24 +327,19 @@ export interface Holder {
   epoch: number
 }
 
-/**
- * A session opened for reading. What visitors left and the holder has not taken in yet comes last, as
- * `Pending`; nothing is missing and nothing comes twice, even if the holder takes it in meanwhile.
- */
+/** A session opened for reading. */
 export interface Inspection {
   summary: SessionSummary
   manifest: Manifest
   /** Reads everything and reports damage. `onBytes` is called with the number of bytes read so far. */
   health(onBytes?: (done: number) => void): Promise<Health>
-  /** The events, oldest or newest first. With `to`, or a `from` beyond the next record, none are pending. */
-  events(options?: EventOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
+  /** The events, oldest or newest first. */
+  events(options?: EventOptions): AsyncIterable<SessionEvent>
   /** The newest events, oldest first. */
-  tail(count: number, options?: EventOptions): Promise<(SessionEvent | Pending<SessionEvent>)[]>
+  tail(count: number, options?: EventOptions): Promise<SessionEvent[]>
   /** The audit lines, all of them or those from a line on. */
-  audit(range?: { from?: number }): AsyncIterable<AuditRecord | Pending<AuditRecord>>
-  unsettled(): Promise<(UnsettledAct | Pending<UnsettledAct>)[]>
-  /** How many entries visitors have left that the holder has not taken in yet, in both logs. */
-  spooled(): Promise<number>
+  audit(range?: { from?: number }): AsyncIterable<AuditRecord>
+  unsettled(): Promise<UnsettledAct[]>
   /** The present values of the slots: what came after the newest snapshot is replayed. */
   slots(): Promise<Record<string, SlotValue>>
 }

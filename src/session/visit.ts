@@ -2,24 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { errorCode, errorMessage, notRetryable } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
-import { auditRecordFrom } from './audit-record.ts'
 import { createManifest } from './create-manifest.ts'
-import { hasSpool, holderOf } from './driver-defaults.ts'
+import { holderOf } from './driver-defaults.ts'
 import { endAtExit } from './end-at-exit.ts'
-import type { HeldSession, LogEntry, SpoolEntry, StoreDriver, StoredReceipt } from './driver.ts'
+import type { HeldSession, LogEntry, StoreDriver } from './driver.ts'
 import { inspectionOf } from './inspection.ts'
-import { drainSpool, giveBack, takeSnapshot } from './live-session.ts'
+import { giveBack, takeSnapshot } from './live-session.ts'
+import type { LogName } from './log/log-end.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
-import { applyAuditRecord } from './state.ts'
-import type { Inspection, Visit, VisitOptions, VisitReceipt } from './store.ts'
+import type { Receipt, Visit, VisitOptions } from './store.ts'
 
 const defaultWaitMs = 2000
 const retryMs = 10
 
-/** Writes a few records into a session: directly, or through its spool if another process holds it. */
+/**
+ * Holds a session for a moment, and writes a few records into it. `SESSION_LOCKED` while a writer holds the
+ * session, or another visitor for longer than this one waits.
+ */
 export async function visitSession<T>(
   driver: StoreDriver,
   id: string,
@@ -30,36 +32,33 @@ export async function visitSession<T>(
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
-  const forget = held === undefined ? undefined : endAtExit(visitEnding(id, held))
+  const forget = endAtExit(visitEnding(id, held))
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
-  const onWritten = (): void => void (isWritten = true)
-  const inspect = async (): Promise<Inspection> => inspectionOf(driver, await driver.read(id))
+  const append = async (log: LogName, entry: LogEntry): Promise<Receipt> => {
+    const { seq, at } = await held.append(log, entry)
+    isWritten = true
+    return { seq, at }
+  }
   try {
-    if (held === undefined) {
-      await secrets.applyThoseOf(driver, id)
-      const leave: WriteEntry = async (log, entry) => {
-        secrets.gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
-        await driver.spool(id, [{ log, at: clock.now(), ...entry }])
-      }
-      return await fn(visitBy(leave, { direct: false, inspect }, secrets, onWritten))
-    }
     assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
-    await drainSpoolAndSnapshot(held, secrets)
-    const append: WriteEntry = (log, entry) => held.append(log, entry)
-    return await fn(visitBy(append, { direct: true, inspect }, secrets, onWritten))
+    await snapshotIfDue(held, secrets)
+    return await fn({
+      append: async (event) => await append('journal', makeEventEntry(event, secrets.gate)),
+      audit: async (entry) => await append('audit', makeAuditEntry(entry, secrets.gate)),
+      inspect: async () => inspectionOf(await driver.read(id)),
+    })
   } catch (error) {
     throw isWritten ? notRetryable(error) : error
   } finally {
     // What was acknowledged is on disk, whatever happens now: a failure here must not suggest a second try.
     try {
-      if (held !== undefined) await giveBack(held)
-      forget?.()
-      await drainLeftovers(driver, id, secrets)
+      await giveBack(held)
+      forget()
     } catch (error) {
       // A session that another process has taken over needs no giving back.
-      if (errorCode(error) === 'FENCED') forget?.()
+      if (errorCode(error) === 'FENCED') forget()
       else onWarning(`the visit of session ${id} did not end cleanly: ${errorMessage(error)}`)
     }
   }
@@ -72,39 +71,9 @@ const visitEnding = (id: string, held: HeldSession): Parameters<typeof endAtExit
   close: () => giveBack(held),
 })
 
-/**
- * Drains entries that a visitor left while the holder was releasing the session. The visitor and the holder
- * both check the spool again at their end, so one of them sees the entries.
- */
-export async function drainLeftovers(
-  driver: StoreDriver,
-  id: string,
-  secrets: RegisteredSecrets,
-): Promise<void> {
-  while (await hasSpool(driver, id)) {
-    try {
-      const hold = secrets.holdFor('visitor', 'take in what visitors left')
-      const held = await driver.open(id, hold, secrets.guard)
-      try {
-        await drainSpool(held, secrets, () => {})
-      } finally {
-        await giveBack(held)
-      }
-    } catch (error) {
-      // The holder of the session takes the entries in, or the session was removed with its spool.
-      if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errorCode(error) ?? '')) return
-      throw error
-    }
-  }
-}
-
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
-async function drainSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
+async function snapshotIfDue(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
   const { recovered } = held
-  await drainSpool(held, secrets, (log, entry, receipt) => {
-    if (recovered !== undefined && log === 'audit')
-      applyAuditRecord(recovered.state, auditRecordFrom(entry, receipt))
-  })
   if (!recovered?.snapshotDue) return
   try {
     await takeSnapshot(held, recovered.state, secrets)
@@ -114,14 +83,14 @@ async function drainSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecre
   }
 }
 
-/** Takes the session, or returns undefined if another process holds it for longer than the visitor waits. */
+/** Takes the session, and waits while another visitor holds it. */
 async function enter(
   driver: StoreDriver,
   id: string,
   { wait = defaultWaitMs, create, purpose }: VisitOptions,
   secrets: RegisteredSecrets,
   clock: Clock,
-): Promise<HeldSession | undefined> {
+): Promise<HeldSession> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
   for (;;) {
     try {
@@ -140,33 +109,9 @@ async function enter(
         }
         continue
       }
-      if (code !== 'SESSION_LOCKED') throw error
+      if (code !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
+      if ((await holderOf(driver, id))?.kind === 'writer') throw error
     }
-    const holder = await holderOf(driver, id)
-    if (holder?.kind === 'writer' || systemClock.mono() >= deadline) return undefined
     await delay(retryMs)
-  }
-}
-
-/** Writes an entry; resolves with its receipt, or with nothing if it was left for the holder. */
-type WriteEntry = (log: SpoolEntry['log'], entry: LogEntry) => Promise<StoredReceipt | void>
-
-/** A visit that writes to the logs (`direct`) or to the spool. `onWritten` is called after each entry. */
-function visitBy(
-  write: WriteEntry,
-  { direct, inspect }: Pick<Visit, 'direct' | 'inspect'>,
-  { gate }: RegisteredSecrets,
-  onWritten: () => void,
-): Visit {
-  const put: (...entry: Parameters<WriteEntry>) => Promise<VisitReceipt> = async (log, entry) => {
-    const receipt = await write(log, entry)
-    onWritten()
-    return receipt === undefined ? {} : { seq: receipt.seq }
-  }
-  return {
-    direct,
-    inspect,
-    append: async (event) => await put('journal', makeEventEntry(event, gate)),
-    audit: async (entry) => await put('audit', makeAuditEntry(entry, gate)),
   }
 }

@@ -5,9 +5,9 @@
  * A failed request has a status of 400 or more and the body `ErrorBody`.
  */
 import type { ClaimActivity, ClaimMode, ClaimOrigin } from '../lease/index.ts'
-import type { Pending, SessionEvent, SessionState, UnsettledAct } from '../session/index.ts'
+import type { SessionEvent, SessionState, UnsettledAct } from '../session/index.ts'
 
-export type { ClaimActivity, ClaimMode, ClaimOrigin, Pending, SessionEvent, SessionState, UnsettledAct }
+export type { ClaimActivity, ClaimMode, ClaimOrigin, SessionEvent, SessionState, UnsettledAct }
 
 /** Every endpoint that answers with one JSON object. `:id` is the exact id of a session. */
 export interface Answers {
@@ -202,15 +202,13 @@ export interface SessionView extends ListedSession {
   /** The epoch of its hold, for the action `unlock`; null if it is not held. */
   epoch: number | null
   slots: { ext: string; version: string; bytes: number; value: string }[]
-  unsettled: (UnsettledAct | Pending<UnsettledAct>)[]
-  /** Entries that visitors left, and the holder has not taken in yet. */
-  spooled: number
+  unsettled: UnsettledAct[]
   /** Shell lines for a person to copy. */
   commands: { resume: string; fork: string }
 }
 
 /** An event. Of a large payload, `data` is the begin of its JSON, and `cut` the length of all of it. */
-export type EventRow = (SessionEvent | Pending<SessionEvent>) & { cut?: number }
+export type EventRow = SessionEvent & { cut?: number }
 
 export interface EventPage {
   /** In order; the first may be followed by older ones unless its `seq` is 1. */
@@ -225,7 +223,7 @@ export interface EventPage {
 
 /** An act with its intent and outcome, or a note, which stands alone. */
 export interface ActRow {
-  seq: number | null
+  seq: number
   act: string | null
   at: number
   type: 'act' | 'note'
@@ -248,9 +246,8 @@ export interface SearchAnswer {
 export interface SearchHit {
   session_id: string
   title: string | null
-  /** The number of the record; null for a pending event. */
-  seq: number | null
-  pending?: true
+  /** The number of the record. */
+  seq: number
   at: number
   type: string
   path: string | null

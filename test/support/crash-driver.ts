@@ -3,14 +3,11 @@ import type { Clock } from '../../src/base/process/clock.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
 import { type DiskSteps, runNow } from '../../src/base/fs/disk-steps.ts'
-import { runToEnd } from '../../src/base/process/run-generator.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
   ReadableSession,
   SessionHold,
-  SpooledEntry,
-  SpoolEntry,
   StoreDriver,
   WriteGuard,
 } from '../../src/session/driver.ts'
@@ -26,7 +23,6 @@ import { ReadableFiles } from '../../src/session/files/readable-session.ts'
 import { recoverSession } from '../../src/session/files/recover.ts'
 import { SessionDirectory, type SessionPaths } from '../../src/session/files/session-directory.ts'
 import type { AcquiredLock } from '../../src/session/files/session-lock.ts'
-import { listSpoolFiles, readSpool, writeSpoolFile } from '../../src/session/files/spool.ts'
 import { StagedSession } from '../../src/session/files/staged-session.ts'
 import { forkPoint } from '../../src/session/log/log-end.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
@@ -157,18 +153,6 @@ export class SimulatedDriver implements StoreDriver {
     using staged = new StagedSession({ disk: this.#disk, sessions })
     yield* forkFiles(source, recovered, seq, staged.directory, manifest)
     yield* staged.publish(manifest)
-  }
-
-  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    await coded(() => this.#newQueue().run(writeSpoolFile(this.#directoryOf(id), entries)))
-  }
-
-  async spooled(id: string): Promise<SpooledEntry[]> {
-    return runToEnd(readSpool(this.#directoryOf(id)))
-  }
-
-  async hasSpool(id: string): Promise<boolean> {
-    return listSpoolFiles(this.#directoryOf(id)).length > 0
   }
 
   async holder(id: string): Promise<Holder | undefined> {

@@ -155,37 +155,6 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a spool that is cleared before its entries are synced',
-    workload: 'visitors whose entries are taken in',
-    wrap: changed((real, pathOf) => {
-      const spooled = new Set<number>()
-      return {
-        write: (file, bytes, from, position) => {
-          if (isLog(pathOf(file)) && Buffer.from(bytes).includes('"spool":"')) spooled.add(file)
-          return real.write(file, bytes, from, position)
-        },
-        sync: (file) => (spooled.has(file) ? undefined : real.sync(file)),
-        syncDirectory: (path) => {
-          real.syncDirectory(path)
-          if (!path.endsWith('/spool')) return
-          for (const file of spooled) real.sync(file)
-          spooled.clear()
-        },
-      }
-    }),
-  },
-  {
-    name: 'marks of spooled entries that are ignored',
-    workload: 'visitors whose entries are taken in',
-    wrapRecovery: changed((real, pathOf) => ({
-      read: (file, into, position) => {
-        const got = real.read(file, into, position)
-        if (pathOf(file).includes('/journal')) relabel(Buffer.from(into.buffer, into.byteOffset, got))
-        return got
-      },
-    })),
-  },
-  {
     name: 'a rejected append that is not cut off',
     workload: 'a sync that fails, a write that fails, and going on',
     wrap: changed((real, pathOf) => ({
@@ -251,12 +220,4 @@ function believe(bytes: Buffer): void {
       bytes.write(formatChecksum(crc32(bytes.subarray(start, at))), at + 8, 'latin1')
     start = end + 1
   }
-}
-
-/** Renames the field with the marks of spooled entries. */
-function relabel(bytes: Buffer): void {
-  const field = Buffer.from('"spool":"')
-  for (let at = bytes.indexOf(field); at >= 0; at = bytes.indexOf(field, at + 1))
-    bytes.write('"other":"', at, 'latin1')
-  believe(bytes)
 }

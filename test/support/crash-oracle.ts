@@ -13,7 +13,6 @@ export interface Submission {
 export class Oracle {
   readonly journal: Submission[] = []
   readonly audit: Submission[] = []
-  readonly spooled: Submission[] = []
   readonly closes: Submission[] = []
   readonly created: Submission = { name: 'create' }
   /** Grows with every answer. */
@@ -64,8 +63,6 @@ export class Oracle {
       for (const submission of list)
         if (there.includes(submission.name)) submission.acknowledged ??= this.now()
         else if (submission.acknowledged === undefined) submission.rejected ??= this.now()
-    for (const submission of this.spooled)
-      if ([...journal, ...audit].includes(submission.name)) submission.acknowledged ??= this.now()
     this.version += 1
   }
 
@@ -76,27 +73,22 @@ export class Oracle {
       if (acknowledged !== undefined && acknowledged <= at) return [{ name, acknowledged: 0 }]
       return rejected !== undefined && rejected <= at ? [] : [{ name }]
     }
-    for (const list of ['journal', 'audit', 'spooled', 'closes'] as const)
-      next[list].push(...this[list].flatMap(known))
+    for (const list of ['journal', 'audit', 'closes'] as const) next[list].push(...this[list].flatMap(known))
     Object.assign(next.created, known(this.created)[0])
     return next
   }
 
   /** Returns what is wrong with a session after a crash at this moment. */
   judge(facts: Facts, at: number): string[] {
-    const spooled = new Set(this.spooled.map(({ name }) => name))
-    const own = (names: string[]): string[] => names.filter((name) => !spooled.has(name))
     const wrong = [
-      ...prefixFaults('journal', this.journal, own(facts.journal), at),
-      ...prefixFaults('audit', this.audit, own(facts.audit), at),
+      ...prefixFaults('journal', this.journal, facts.journal, at),
+      ...prefixFaults('audit', this.audit, facts.audit, at),
       ...this.#orderFaults(facts),
     ]
     const closes = this.closes.filter(({ acknowledged = Infinity }) => acknowledged <= at).length
     if (facts.closes < closes) wrong.push(`${closes} acknowledged closes, ${facts.closes} in the manifest`)
     if (facts.state !== facts.replayed)
       wrong.push(`the state ${facts.state} is not what the logs say: ${facts.replayed}`)
-    for (const { name } of this.spooled)
-      if (countOf(facts, name) > 1) wrong.push(`spooled ${name} came in twice`)
     return wrong
   }
 
@@ -111,19 +103,7 @@ export class Oracle {
       return lost.map((line) => `journal: ${name} outlives the earlier audit line ${line.name}`)
     })
   }
-
-  /** Returns what is wrong with the spooled entries, once the spool was taken in. */
-  judgeSpool(facts: Facts, at: number): string[] {
-    return this.spooled.flatMap(({ name, acknowledged = Infinity }) => {
-      const times = countOf(facts, name)
-      const least = acknowledged <= at ? 1 : 0
-      return times < least || times > 1 ? [`spooled ${name} is there ${times} times`] : []
-    })
-  }
 }
-
-const countOf = ({ journal, audit }: Facts, name: string): number =>
-  [...journal, ...audit].filter((each) => each === name).length
 
 /** The records must be a prefix of the requests that were not rejected, and include all acknowledged ones. */
 function prefixFaults(

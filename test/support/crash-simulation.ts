@@ -93,15 +93,14 @@ export class Simulation {
     return this.#steered(session)
   }
 
-  /** Visits a session, which another process may hold. */
+  /** Visits a session that no other process holds. */
   async visit(id: string, log: 'journal' | 'audit', n: string): Promise<void> {
     const oracle = this.oracle(id)
     const name = log === 'journal' ? n : `note ${n}`
-    await oracle.ask(oracle.spooled, name, () =>
-      this.store.visit(id, async (visit) => {
-        if (log === 'journal') await visit.append({ type: 'message', data: { n } })
-        else await visit.audit({ action: n })
-      }),
+    await this.store.visit(id, (visit) =>
+      oracle.ask(oracle[log], name, () =>
+        log === 'journal' ? visit.append({ type: 'message', data: { n } }) : visit.audit({ action: n }),
+      ),
     )
   }
 

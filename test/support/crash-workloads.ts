@@ -166,18 +166,19 @@ export const workloads: Workload[] = [
     },
   },
   {
-    name: 'visitors whose entries are taken in',
+    name: 'visits between two writers',
     sizes: small,
     async run(simulation) {
       const session = await simulation.create(id)
       await session.append('1')
+      await session.close()
       await simulation.visit(id, 'journal', 's1')
       await simulation.visit(id, 'audit', 's2')
-      await session.turn('2')
+      const again = await simulation.resume(id)
+      await again.turn('2')
+      await again.session.snapshot()
+      await again.close()
       await simulation.visit(id, 'journal', 's3')
-      await session.session.snapshot()
-      await session.close()
-      await simulation.visit(id, 'journal', 's4')
     },
   },
   {
@@ -194,23 +195,15 @@ export const workloads: Workload[] = [
     },
   },
   {
-    name: 'entries of visitors, snapshots meanwhile, and a disk that fails in between',
+    name: 'visits, and a disk that fails in one of them',
     sizes: small,
     async run(simulation) {
       const session = await simulation.create(id, true)
-      for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
-      const turn = session.turn('1')
-      // Snapshots are taken before the turn takes the entries in, meanwhile, and before their files are
-      // removed.
-      for (let n = 0; n < 3; n++) {
-        await setImmediate()
-        await session.session.snapshot()
-      }
-      await turn
-      for (const n of ['s4', 's5']) await simulation.visit(id, 'journal', n)
-      await failing(simulation, 'sync', 'EIO', () => session.turn('2'), 2)
-      await session.turn('3')
       await session.close()
+      await simulation.visit(id, 'journal', 's1')
+      await failing(simulation, 'sync', 'EIO', () => simulation.visit(id, 'journal', 's2'), 1)
+      await simulation.visit(id, 'audit', 's3')
+      await simulation.visit(id, 'journal', 's4')
     },
   },
   {
@@ -320,6 +313,9 @@ async function failing(
     before?.(each)
     if (each.call === call && --left === 0) throw errno(code, each.path)
   }
-  await act()
-  disk.before = before
+  try {
+    await act()
+  } finally {
+    disk.before = before
+  }
 }

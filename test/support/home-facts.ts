@@ -11,7 +11,7 @@ import { readIfThere } from './read-if-there.ts'
 export interface SessionFacts {
   /** False if a record is missing or changed. */
   whole: boolean
-  /** The type and data of each event that is in the journal, or waits in the spool. */
+  /** The type and data of each event. */
   events: string[]
   /** The action and phase of each line of the audit log. */
   audit: string[]
@@ -53,12 +53,10 @@ async function readSessionFacts(driver: FilesystemDriver, id: string): Promise<S
   const events = (await allOf(inspection.events({ all: true }))).map(
     ({ type, data }) => `${type} ${JSON.stringify(data)}`,
   )
-  const spooled = (await driver.spooled(id)).map(({ type, json }) => `${type} ${json}`)
   const audit = await allOf(inspection.audit())
   return {
     whole: ok || journal.state === 'torn',
-    // A reader may show spooled entries among the events.
-    events: [...new Set([...events, ...spooled])],
+    events,
     audit: audit.map(({ type, action }) => `${type} ${action}`),
   }
 }

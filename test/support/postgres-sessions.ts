@@ -30,7 +30,7 @@ export class PostgresSessions implements AsyncDisposable {
 
   /** Deletes all sessions: faster than another database. */
   async clear(): Promise<void> {
-    const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+    const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state']
     await this.pool.query(tables.map((table) => `DELETE FROM stint.${table};`).join(''))
     this.proxy.faults = 0
   }

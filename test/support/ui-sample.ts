@@ -231,7 +231,6 @@ export const sampleSession: SessionView = {
   epoch: null,
   slots: [{ ext: 'plan', version: '1', bytes: 42, value: '{\n  "next": "charge order 1207"\n}' }],
   unsettled: [{ act: 'act_1', seq: 7, at: ago(131), action: 'charge', subject: 'order 1207' }],
-  spooled: 0,
   commands: {
     resume: 'stint sessions resume ses_01',
     fork: 'stint sessions fork ses_01',

@@ -2,7 +2,6 @@ import { basename, dirname, join } from 'node:path'
 import { closing, type Disk, nodeDisk } from './disk.ts'
 import { type DiskSteps, runNow, writeSteps } from './disk-steps.ts'
 import { ulid } from '../text/id.ts'
-import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * Replaces a file so that a reader, or a crash at any moment, finds either the old content or the new one,
@@ -59,40 +58,6 @@ export type Fill = (put: (bytes: Uint8Array) => DiskSteps) => DiskSteps
 const bytesOf = (content: string | Uint8Array): Uint8Array =>
   typeof content === 'string' ? Buffer.from(content) : content
 
-/**
- * Publishes a complete file under a name that must not exist yet. `link` fails if the name is taken, so of
- * any number of concurrent publishers exactly one gets `true`.
- */
-export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
-  return runNow(disk, publishFileSteps(path, content, disk))
-}
-
-/** Publishes a file like `publishFile`, in steps. */
-export function* publishFileSteps(
-  path: string,
-  content: string | Uint8Array,
-  disk: Disk,
-): DiskSteps<boolean> {
-  const staged = stagedPath(path)
-  try {
-    yield* fillStaged(staged, (put) => put(bytesOf(content)), disk)
-    disk.link(staged, path)
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false
-    throw error
-  } finally {
-    discard(disk, staged)
-  }
-  try {
-    yield { call: 'syncDirectory', path: dirname(path) }
-  } catch (error) {
-    // A caller that is told of a failure may try again: the file must not be found twice.
-    discard(disk, path)
-    throw error
-  }
-  return true
-}
-
 /** Is this the temp file of a replacement, left behind by a crash? Takes a path or a file name. */
 export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26}\.tmp$/.test(basename(path))
 
@@ -108,7 +73,7 @@ function* fillStaged(staged: string, fill: Fill, disk: Disk): DiskSteps {
   yield { call: 'sync', file: file.fd }
 }
 
-/** Never throws: that would hide the original error, or make a published file look unpublished. */
+/** Never throws: that would hide the original error. */
 function discard(disk: Disk, path: string): void {
   try {
     disk.unlink(path)

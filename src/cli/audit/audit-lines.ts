@@ -1,11 +1,8 @@
 import { visibleText } from '../../base/text/escape.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
-import { auditDamage, type AuditRecord, type Pending } from '../../session/index.ts'
+import { auditDamage, type AuditRecord } from '../../session/index.ts'
 import type { NamedSession } from '../sessions/which-session.ts'
 import { formatTime, type Zone } from '../text/format.ts'
-
-/** A line of the audit log, or one that a visitor left for it. */
-export type AuditLine = AuditRecord | Pending<AuditRecord>
 
 export const auditLineTypes = ['intent', 'outcome', 'note'] as const
 
@@ -21,7 +18,7 @@ export interface LineFilter {
 }
 
 /** Tells for the lines of one session, in order, which match. An outcome has the key of its intent. */
-export function lineMatcher(filter: LineFilter): (line: AuditLine) => boolean {
+export function lineMatcher(filter: LineFilter): (line: AuditRecord) => boolean {
   const { since, action, type, key, failed } = filter
   const subject = filter.subject?.toLowerCase()
   const from = since === undefined ? 0 : Date.now() - since
@@ -36,12 +33,12 @@ export function lineMatcher(filter: LineFilter): (line: AuditLine) => boolean {
   }
 }
 
-export function renderLine(line: AuditLine, zone: Zone): string {
+export function renderLine(line: AuditRecord, zone: Zone): string {
   const { seq, at, type, action, subject, ok, error } = line
   const how =
     ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
   return visibleText(
-    `${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
+    `${seq}  ${formatTime(at, zone)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
   )
 }
 
@@ -51,7 +48,7 @@ export function renderLine(line: AuditLine, zone: Zone): string {
  */
 export async function readAuditLines(
   { id, store }: NamedSession,
-  take: (record: AuditLine) => void,
+  take: (record: AuditRecord) => void,
 ): Promise<StintError | undefined> {
   const inspection = await store.inspect(id)
   for await (const record of inspection.audit()) take(record)

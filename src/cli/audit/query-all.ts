@@ -1,17 +1,17 @@
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
-import { attestedBy, type DriverStore, type SessionSummary } from '../../session/index.ts'
+import { attestedBy, type AuditRecord, type DriverStore, type SessionSummary } from '../../session/index.ts'
 import type { Zone } from '../text/format.ts'
 import { printLines } from '../terminal/print.ts'
-import { type AuditLine, NewestItems, renderLine } from './audit-lines.ts'
+import { NewestItems, renderLine } from './audit-lines.ts'
 
 interface AllLines {
   json: boolean
   /** The newest so many of each session; all if undefined. */
   limit?: number
   /** Makes the filter of one session. */
-  matcher: () => (line: AuditLine) => boolean
+  matcher: () => (line: AuditRecord) => boolean
   zone: Zone
   /** How wide the screen is. */
   columns: number
@@ -31,7 +31,7 @@ export async function printAllLines(
     damaged.push(id)
     warn(`${id}: ${message}`)
   }
-  const formatLine = (id: string, line: AuditLine): string =>
+  const formatLine = (id: string, line: AuditRecord): string =>
     json ? visibleJson({ session_id: id, ...line }) : wrapLines(`${id}  ${renderLine(line, zone)}`, columns)
   const lines = async function* (): AsyncGenerator<string> {
     for await (const { session_id, line } of linesOfSessions(store, await store.list(), {
@@ -61,11 +61,11 @@ async function* linesOfSessions(
   store: DriverStore,
   sessions: readonly SessionSummary[],
   { limit, matcher, onDamaged }: LinesOptions,
-): AsyncGenerator<{ session_id: string; line: AuditLine }> {
+): AsyncGenerator<{ session_id: string; line: AuditRecord }> {
   for (const session of sessions) {
     const session_id = session.id
     const matches = matcher()
-    const newest = limit === undefined ? undefined : new NewestItems<AuditLine>(limit)
+    const newest = limit === undefined ? undefined : new NewestItems<AuditRecord>(limit)
     try {
       for await (const line of readLines(store, session)) {
         if (!matches(line)) continue
@@ -82,7 +82,7 @@ async function* linesOfSessions(
 }
 
 /** Reads the audit log of a session. Throws after its last intact line if there were more. */
-async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGenerator<AuditLine> {
+async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGenerator<AuditRecord> {
   const inspection = await store.inspect(id)
   let last = 0
   for await (const line of inspection.audit()) {

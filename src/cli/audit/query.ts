@@ -2,16 +2,10 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { utcOption, type Zone } from '../text/format.ts'
+import type { AuditRecord } from '../../session/index.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { openStore, storeOption } from '../store.ts'
-import {
-  type AuditLine,
-  auditLineTypes,
-  lineMatcher,
-  NewestItems,
-  readAuditLines,
-  renderLine,
-} from './audit-lines.ts'
+import { auditLineTypes, lineMatcher, NewestItems, readAuditLines, renderLine } from './audit-lines.ts'
 import { printAllLines } from './query-all.ts'
 
 const defaultLimit = 100
@@ -58,7 +52,7 @@ export const queryCommand = defineBareCommand({
     const session = await openNamed(options.store, positionals, warn)
     const matches = lineMatcher(options)
     let matching = 0
-    const newest = new NewestItems<AuditLine>(limit ?? defaultLimit)
+    const newest = new NewestItems<AuditRecord>(limit ?? defaultLimit)
     const damage = await readAuditLines(session, (record) => {
       if (!matches(record)) return
       matching += 1
@@ -72,7 +66,7 @@ export const queryCommand = defineBareCommand({
   render: (data, { columns }, { options }) => renderLines(data?.lines ?? [], options, columns),
 })
 
-const renderLines = (lines: readonly AuditLine[], zone: Zone, columns: number): string =>
+const renderLines = (lines: readonly AuditRecord[], zone: Zone, columns: number): string =>
   lines.length === 0
     ? 'no such lines'
     : lines.map((line) => wrapLines(renderLine(line, zone), columns)).join('\n')

@@ -3,9 +3,10 @@ import { formatDuration } from '../../base/text/duration.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatTime, plural, utcOption, type Zone } from '../text/format.ts'
+import type { AuditRecord } from '../../session/index.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import { type AuditLine, NewestItems, readAuditLines } from './audit-lines.ts'
+import { NewestItems, readAuditLines } from './audit-lines.ts'
 
 const defaultLimit = 50
 
@@ -53,13 +54,12 @@ function renderAct(act: ShownAct, zone: Zone): string {
   const how = duration_ms === null ? state : `${state} in ${formatDuration(duration_ms)}`
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
-  return visibleText(`${seq ?? 'pending'}  ${formatTime(at, zone)}  ${how}  ${action}${what}${why}`)
+  return visibleText(`${seq}  ${formatTime(at, zone)}  ${how}  ${action}${what}${why}`)
 }
 
 /** An act, from its intent to its outcome; or a line that stands alone. */
 interface ShownAct {
-  /** Null while it is pending: a visitor left it, and the holder has not taken it in yet. */
-  seq: number | null
+  seq: number
   at: number
   action: string
   subject: string | null
@@ -82,7 +82,7 @@ class ActTable {
     this.#newest = new NewestItems(limit)
   }
 
-  take(record: AuditLine): void {
+  take(record: AuditRecord): void {
     const { type, act, at, ok, error, detail } = record
     const begun = type === 'outcome' && act !== undefined ? this.#open.get(act) : undefined
     if (begun === undefined) {
@@ -103,9 +103,9 @@ class ActTable {
     return [...[...this.#open.values()].filter((act) => !kept.has(act)), ...newest]
   }
 
-  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditLine): void {
+  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditRecord): void {
     const shown: ShownAct = {
-      seq: seq ?? null,
+      seq,
       at,
       action,
       subject: subject ?? null,

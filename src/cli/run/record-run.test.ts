@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildSlowSync } from '../../../test/support/build-c.ts'
-import { dataOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
 import { type Running, until } from '../../../test/support/world.ts'
 
 const record = (world: SessionWorld, ...args: string[]) =>
@@ -64,12 +64,29 @@ test('without a session a new one is made; STINT_SESSION_ID names one', async ()
   ).toEqual(['agent-7', id].sort())
 })
 
-test('a run in the session of an agent that holds it is taken in by the agent', async () => {
+test('a run is not started while another process holds its session', async () => {
   await using world = new SessionWorld()
-  const agent = await world.hold('mine')
-  expect((await record(world, '--', 'true')).code).toBe(0)
-  await agent.close()
-  expect(await acts(world)).toMatchObject([{ action: 'run', state: 'done' }])
+  const holder = await world.hold('mine')
+  const refused = await record(world, '--json', '--', 'touch', 'ran')
+  expect(errorOf(refused)?.code).toBe('SESSION_LOCKED')
+  expect(existsSync(join(world.tmp, 'ran'))).toBe(false)
+  await holder.close()
+  expect(await acts(world)).toEqual([])
+})
+
+test('a run whose session another process holds at its end keeps its exit code, and warns', async () => {
+  await using world = new SessionWorld()
+  const program = ['sh', '-c', 'echo on; read line; exit 3']
+  const stdio: ['pipe', 'pipe', 'pipe'] = ['pipe', 'pipe', 'pipe']
+  const run = world.startStint(['run', '--record', '--session', 'mine', '--', ...program], { stdio })
+  await until('it runs', () => run.output().stdout === 'on\n')
+  await world.hold('mine')
+  run.child.stdin?.end('\n')
+  expect(await run.finished).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('the end of the run could not be recorded') as string,
+  })
+  expect(await acts(world)).toMatchObject([{ state: 'unsettled' }])
 })
 
 test('a program that does not exist, a timeout and a signal are outcomes; SIGKILL leaves an act unsettled', async () => {

@@ -18,7 +18,7 @@ export interface Recording {
 /**
  * Records a run in its session, in the audit log and the journal: the command line before the program starts,
  * and the exit after it has ended. If the command line cannot be recorded, the program is not started. Both
- * records are visits, so a process that holds the session keeps it and drains them from the spool.
+ * records are visits, so the session is free while the program runs.
  */
 export async function recordRun(
   context: CommandContext,

@@ -28,7 +28,7 @@ test('an event that was recorded is reported as such, even if the session cannot
   const place = world.newPlace()
   // Not the first of its errors: on a full disk, older records of the lock would make room.
   const { answer } = await world.run(command, place, { at: release?.number ?? 0, error: 1 })
-  expect(answer).toMatchObject({ code: undefined, data: { session_id: 'a', taken_in: true } })
+  expect(answer).toMatchObject({ code: undefined, data: { session_id: 'a', seq: 1 } })
   expect(answer.warnings.join()).toContain('did not end cleanly')
   expect((await readHomeFacts(place)).sessions.a?.events).toEqual(['second null'])
 })
@@ -44,7 +44,7 @@ test('an append with one free inode gives the session back: old records of its l
   const args = ['-c', script, join(world.tmp, 'disk'), process.execPath, stintBin]
   const { code, envelope, stderr } = await world.unshare(['--mount'], 'sh', args)
   expect(code, stderr).toBe(0)
-  expect(envelope()).toMatchObject({ ok: true, data: { session_id: 'a', taken_in: true }, warnings: [] })
+  expect(envelope()).toMatchObject({ ok: true, data: { session_id: 'a', seq: 2 }, warnings: [] })
   expect(stderr.match(/"type":"\w+"/g)).toEqual(['"type":"first"', '"type":"second"'])
 })
 

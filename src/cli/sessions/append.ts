@@ -9,8 +9,7 @@ import { findId, idArgument } from './which-session.ts'
 
 export const appendCommand = defineBareCommand({
   name: 'append',
-  summary:
-    'Adds an event to a session, even while another process writes to it. It is on disk when the command ends.',
+  summary: 'Adds an event to a session that no other process holds. It is on disk when the command ends.',
   options: {
     type: { type: 'string', value: 'T', help: 'a short word; those that begin with stint. are reserved' },
     data: {
@@ -53,8 +52,8 @@ export const appendCommand = defineBareCommand({
     return await store.visit(
       id,
       async (visit) => {
-        await visit.append({ type, data })
-        return { session_id: id, type, taken_in: visit.direct }
+        const { seq } = await visit.append({ type, data })
+        return { session_id: id, type, seq }
       },
       {
         purpose: 'append',
@@ -65,8 +64,7 @@ export const appendCommand = defineBareCommand({
       },
     )
   },
-  render: ({ session_id, taken_in }) =>
-    taken_in ? `appended to ${session_id}` : `left for the writer of ${session_id}, which takes it in`,
+  render: ({ session_id }) => `appended to ${session_id}`,
 })
 
 /** Reads the value of `--data`: JSON, `@-` for stdin, `@FILE` for a file. */

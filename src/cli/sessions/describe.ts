@@ -1,7 +1,7 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Holder, Pending, SessionEvent, SessionSummary } from '../../session/index.ts'
+import type { Holder, SessionEvent, SessionSummary } from '../../session/index.ts'
 import { formatAge, formatDataSize, formatTime, shortPath, type Zone } from '../text/format.ts'
 import type { Column } from '../text/table.ts'
 
@@ -48,7 +48,7 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
 })
 
 /** Formats an event as one line of text. */
-export function renderEvent(event: SessionEvent | Pending<SessionEvent>, zone: Zone): string {
+export function renderEvent(event: SessionEvent, zone: Zone): string {
   const { seq, at, type, data } = event
-  return visibleText(`${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${JSON.stringify(data) ?? ''}`)
+  return visibleText(`${seq}  ${formatTime(at, zone)}  ${type}  ${JSON.stringify(data) ?? ''}`)
 }

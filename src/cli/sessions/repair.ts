@@ -21,9 +21,6 @@ export const repairCommand = defineBareCommand({
     const id = await findId(store, idArgument(positionals))
     const isDryRun = options['dry-run']
     const repair = await showWork('repairing', context, () => files.repair(id, isDryRun))
-    const { length } = await store.driver.spooled(id)
-    if (length > 0)
-      context.warn(`${plural(length, 'entry', 'entries')} of visitors in the spool of ${id} not copied`)
     return { ...repair, dry_run: isDryRun }
   },
   render({ session_id, from, manifest_damaged, journal, audit, incomplete, blobs }) {

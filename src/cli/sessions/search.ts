@@ -78,10 +78,9 @@ function patternOf([text, extra]: readonly string[], isRegex: boolean): string |
   }
 }
 
-export const describeFound = ({ session, seq, pending, at, type, path, excerpt }: FoundEvent) => ({
+export const describeFound = ({ session, seq, at, type, path, excerpt }: FoundEvent) => ({
   session_id: session.id,
-  seq: seq ?? null,
-  ...(pending && { pending }),
+  seq,
   at,
   type,
   path: path ?? null,
@@ -91,7 +90,5 @@ export const describeFound = ({ session, seq, pending, at, type, path, excerpt }
 /** One line an event, the id of its session first: `cut -d ' ' -f 1` has the ids. */
 export function renderFound({ session, seq, at, type, path, excerpt }: FoundEvent, zone: Zone): string {
   const where = path === undefined ? '' : `${path}: `
-  return visibleText(
-    `${session.id}  ${seq ?? 'pending'}  ${formatTime(at, zone)}  ${type}  ${where}${excerpt}`,
-  )
+  return visibleText(`${session.id}  ${seq}  ${formatTime(at, zone)}  ${type}  ${where}${excerpt}`)
 }

@@ -250,53 +250,6 @@ test('tail shows the newest events, follows across segments and writers, and end
   expect(seen()).toEqual([15, 16, 17, 18, 19])
 })
 
-test('tail, tail -n all, tail -f and audit show what visitors left while the holder is stopped, each once', async () => {
-  await using world = new SessionWorld()
-  const holder = await world.hold('mine')
-  await holder.write(1)
-  holder.child.kill('SIGSTOP')
-  await world.run('append', 'mine', '--type', 'left', '--data', '1')
-  await world.stint(['run', '--record', '--session', 'mine', '--', 'true'], { cwd: world.tmp })
-  const left = ['left', 'run.start', 'run.end'].map((type) => [undefined, true, type])
-  const shown = (stdout: string) => jsonLines(stdout).map(({ seq, pending, type }) => [seq, pending, type])
-  for (const count of ['all', '10'])
-    expect(shown((await world.run('tail', 'mine', '-n', count)).stdout)).toEqual([
-      [1, undefined, 'message'],
-      ...left,
-    ])
-  expect((await world.stint(['sessions', 'tail', 'mine', '-n', '1'])).stdout).toMatch(
-    /^pending {2}.* {2}run\.end /,
-  )
-  expect(dataOf(await world.audit('show', 'mine')).acts).toMatchObject([{ seq: null, state: 'done' }])
-  expect(dataOf(await world.audit('query', 'mine')).lines).toMatchObject([
-    { type: 'intent', pending: true },
-    { type: 'outcome', pending: true },
-  ])
-  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ records: 1, spooled: 5 })
-
-  const tail = world.startStint(['sessions', 'tail', 'mine', '-f', '-n', '1', '--json'])
-  const seen = () => shown(tail.output().stdout)
-  await until('it shows the last one', () => seen().length === 1)
-  await world.run('append', 'mine', '--type', 'more')
-  await until('it shows one that is left meanwhile', () => seen().length === 2)
-  holder.child.kill('SIGCONT')
-  await holder.write(1)
-  await until(
-    'the holder has taken them in',
-    async () => dataOf(await world.run('show', 'mine')).spooled === 0,
-  )
-  await holder.write(1)
-  await until('it follows the holder', () => jsonLines(tail.output().stdout).at(-1)?.data?.n === 3)
-  expect(seen().filter(([seq]) => seq === undefined)).toEqual([left[2], [undefined, true, 'more']])
-  expect(
-    seen()
-      .filter(([seq]) => seq !== undefined)
-      .every(([, , type]) => type === 'message'),
-  ).toBe(true)
-  tail.child.kill('SIGINT')
-  await tail.finished
-})
-
 test('tail -f ends with NOT_FOUND when the session is removed', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 1)
@@ -352,7 +305,7 @@ test('append takes data from the command line, a pipe or a file, and --create cr
   expect(dataOf(await append(['--type', 'a', '--data', '{"from":"here"}']))).toEqual({
     session_id: 'mine',
     type: 'a',
-    taken_in: true,
+    seq: 1,
   })
   await append(['--type', 'b', '--data', '@-'], '{"from":"pipe"}')
   await append(['--type', 'c', '--data', '@data.json'])
@@ -375,14 +328,17 @@ test('append takes data from the command line, a pipe or a file, and --create cr
   expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ records: 4, workspace: world.tmp })
 })
 
-test('append leaves an event for the process that holds the session, which takes it in', async () => {
+test('append fails while another process holds the session, and changes nothing', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
-  const left = await world.run('append', 'mine', '--type', 'note', '--data', '"hello"')
-  expect(dataOf(left)).toMatchObject({ taken_in: false })
+  const refused = await world.run('append', 'mine', '--type', 'note', '--data', '"hello"')
+  expect(errorOf(refused)).toMatchObject({
+    code: 'SESSION_LOCKED',
+    message: expect.stringContaining(`pid ${holder.child.pid}`) as string,
+  })
   await holder.close()
-  const events = jsonLines((await world.stint(['sessions', 'tail', 'mine', '-n', 'all', '--json'])).stdout)
-  expect(events).toMatchObject([{ type: 'note', data: 'hello' }])
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ records: 0 })
+  expect((await world.run('append', 'mine', '--type', 'note')).code).toBe(0)
 })
 
 test('values of secret variables and tokens do not reach the disk through append', async () => {

@@ -38,8 +38,6 @@ export async function describeInspected({ driver }: DriverStore, inspection: Ins
       bytes: Buffer.byteLength(JSON.stringify(value) ?? ''),
     })),
     unsettled: await inspection.unsettled(),
-    // Entries that visitors left and no holder has taken in yet.
-    spooled: (await driver.spooled(id)).length,
     quarantined: files?.quarantined(id) ?? [],
     revisions: inspection.manifest.revisions,
   }
@@ -73,10 +71,6 @@ function renderSession(data: Shown, zone: Zone): string {
       'unsettled',
       `${action} ${JSON.stringify(subject ?? '')} begun ${formatTime(at, zone)}, outcome unknown (${act})`,
     ]),
-    [
-      'spooled',
-      data.spooled === 0 ? undefined : `${plural(data.spooled, 'entry', 'entries')} left by visitors`,
-    ],
     ...data.quarantined.map((path): [string, string] => ['quarantine', path]),
     ...revisions
       .slice(-shownRevisions)

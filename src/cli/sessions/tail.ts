@@ -8,7 +8,6 @@ import {
   followEvents,
   type Inspection,
   isVisible,
-  type Pending,
   type SessionEvent,
 } from '../../session/index.ts'
 import { storeOption } from '../store.ts'
@@ -46,16 +45,13 @@ export const tailCommand = defineBareCommand({
     const { type, all, follow } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
-    const lineOf = (event: ShownEvent): string => (json ? visibleJson(event) : renderEvent(event, options))
-    // Before the newest events are read: what is left from then on is shown, once, as one of them or later.
-    const seen = new Set(follow ? await pendingAfter(inspection, records) : [])
+    const lineOf = (event: SessionEvent): string => (json ? visibleJson(event) : renderEvent(event, options))
     let last = 0
     const recorded = async function* (): AsyncGenerator<string> {
       const events =
         count === 'all' ? inspection.events({ all: true }) : await inspection.tail(count, { type, all })
       for await (const event of events) {
-        last = event.seq ?? last
-        if (follow && event.spool !== undefined) seen.add(event.spool)
+        last = event.seq
         if (isVisible(event, type, all)) yield lineOf(event)
       }
     }
@@ -64,14 +60,12 @@ export const tailCommand = defineBareCommand({
     if (!follow) return
     const from = Math.max(last, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of followEvents(store.driver, inspection, { from, seen, signal }))
+      for await (const event of followEvents(store.driver, inspection, { from, signal }))
         if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
   },
 })
-
-type ShownEvent = SessionEvent | Pending<SessionEvent>
 
 function parseCount(text: string | undefined): number | 'all' {
   if (text === undefined) return defaultCount
@@ -80,14 +74,6 @@ function parseCount(text: string | undefined): number | 'all' {
   throw new StintError('ARG_ERROR', `--lines must be a whole number or all, not ${visibleJson(text)}`, {
     hint: 'Write it as 0, 7, 5000 or all.',
   })
-}
-
-/** The events that are pending after a record, by the name of each in the spool. */
-async function pendingAfter(inspection: Inspection, record: number): Promise<string[]> {
-  const pending: string[] = []
-  for await (const { seq, spool } of inspection.events({ from: record + 1 }))
-    if (seq === undefined && spool !== undefined) pending.push(spool)
-  return pending
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   checkSessionId,
   type DriverStore,
   type Inspection,
-  type Pending,
   sessionStates,
 } from '../../session/index.ts'
 import type {
@@ -116,9 +115,9 @@ export async function readEventPage(
   const events: EventRow[] = []
   let length = 0
   let nextAt = Number.POSITIVE_INFINITY
-  // The newest page also has what visitors left. An older one reads one event more, at which its acts end.
+  // An older page reads one event more, at which its acts end.
   for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
-    if (event.seq !== undefined && event.seq > end && before !== undefined) nextAt = event.at
+    if (event.seq > end && before !== undefined) nextAt = event.at
     else {
       const json = JSON.stringify(event.data) ?? ''
       length += json.length
@@ -171,11 +170,9 @@ async function readActs(
   return { acts: newest.items, leftOut: Math.max(0, matching - maxActs) }
 }
 
-type AuditLine = AuditRecord | Pending<AuditRecord>
-
 /** The act that an audit line begins. An outcome whose intent is missing is an act that took no time. */
-const actRow = (line: AuditLine): ActRow => ({
-  seq: line.seq ?? null,
+const actRow = (line: AuditRecord): ActRow => ({
+  seq: line.seq,
   act: line.act ?? null,
   at: line.at,
   type: line.type === 'note' ? 'note' : 'act',
@@ -187,12 +184,12 @@ const actRow = (line: AuditLine): ActRow => ({
 })
 
 /** The detail of an act; the begin of its JSON if it is large. */
-function detailOf({ detail = null }: AuditLine): unknown {
+function detailOf({ detail = null }: AuditRecord): unknown {
   const json = JSON.stringify(detail)
   return json.length <= maxDataLength ? detail : `${beginOf(json)}…`
 }
 
-const outcomeOf = ({ at, ok, error }: AuditLine, begunAt: number): NonNullable<ActRow['outcome']> => ({
+const outcomeOf = ({ at, ok, error }: AuditRecord, begunAt: number): NonNullable<ActRow['outcome']> => ({
   at,
   duration_ms: Math.max(0, at - begunAt),
   ok: ok === true,

@@ -115,10 +115,7 @@ const hasPlaceholder = (record: object): boolean => /<(?:secret|masked)[:>]/.tes
 
 type Log = 'journal' | 'audit'
 
-/**
- * The logs that contain a record with this mark, or will, because it is pending: an earlier recorder may have
- * died after writing it.
- */
+/** The logs that contain a record with this mark: an earlier recorder may have died after writing it. */
 async function findMark({ inspect }: SessionStore, session: string, mark: string): Promise<Set<Log>> {
   const found = new Set<Log>()
   const { events, audit } = await inspect(session)

@@ -18,8 +18,6 @@ export interface EncodedRecord {
   /** Its data, if that is too large for a line. */
   blob?: NamedContent
   isTurn: boolean
-  /** The mark of the spool entry that it came from. */
-  mark?: string
   /** When it was appended, in milliseconds since the epoch. */
   at: number
   /** The next record belongs to the same append: one statement appends both. */
@@ -30,7 +28,7 @@ export function encodeRecord(log: LogName, entry: LogEntry, at: number, isContin
   const blob = entry.json.length > maxInlineBytes ? nameContent(entry.json) : undefined
   const body = encodeEntry(entry, blob, isContinued)
   const isTurn = log === 'journal' && entry.type === turnType
-  return { log, body, blob, isTurn, mark: entry.spool, at, isContinued }
+  return { log, body, blob, isTurn, at, isContinued }
 }
 
 /** New rows of one log. */
@@ -48,7 +46,6 @@ export interface AppendBatch {
   journal: NewLogRows
   audit: NewLogRows
   contents: NamedContent[]
-  marks: string[]
   turns: number
   bytes: number
   lastAt: number | undefined
@@ -72,7 +69,6 @@ export function encodeBatch(
     journal: { lines: [], blobs: [] },
     audit: { lines: [], blobs: [] },
     contents: [...blobs.values()],
-    marks: records.flatMap(({ mark }) => (mark === undefined ? [] : [mark])),
     turns: records.filter(({ isTurn }) => isTurn).length,
     bytes: 0,
     lastAt: records.findLast(({ log }) => log === 'journal')?.at,
@@ -136,14 +132,12 @@ const appendSql = `WITH held AS (
     INSERT INTO stint.blob (session, sha256, content)
     SELECT held.key, new.sha256, new.content FROM held, unnest($16::text[], $17::text[]) AS new (sha256, content)
     ON CONFLICT DO NOTHING
-  ), spool AS (
-    UPDATE stint.spool SET taken_at = clock_timestamp(), entry = '' FROM held WHERE session = held.key AND mark = ANY ($18::text[])
   )
   SELECT ${untilOnDisk} FROM held`
 
 /** The statement that appends a batch, with its values. It returns a row if it was carried out. */
 export function appendStatement(key: string, token: string, batch: AppendBatch): [string, ...unknown[]] {
-  const { from, end, journal, audit, contents, marks, turns, bytes, lastAt } = batch
+  const { from, end, journal, audit, contents, turns, bytes, lastAt } = batch
   return [
     appendSql,
     key,
@@ -163,6 +157,5 @@ export function appendStatement(key: string, token: string, batch: AppendBatch):
     audit.blobs,
     contents.map(({ sha256 }) => sha256),
     contents.map(({ content }) => content),
-    marks,
   ]
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const pools = new Map<string, PostgresPool>()
-const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state']
 
 /** Deletes all sessions and returns the place for a case. */
 async function makePlace(name: string, make: () => PostgresPool): Promise<StorePlace> {
@@ -74,26 +74,12 @@ test('a purged session leaves no row in any table', async () => {
   const { rows } = await pool.query("SELECT key FROM stint.session WHERE id = 'purged'")
   await session.close()
   await store.remove('purged', { purge: true })
-  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state']
   for (const table of tables) {
     const left = await pool.query(`SELECT 1 FROM stint.${table} WHERE session = $1`, [rows[0]?.key])
     expect(left.rows, table).toEqual([])
   }
   expect((await pool.query("SELECT 1 FROM stint.session WHERE id = 'purged'")).rows).toEqual([])
-})
-
-test('what visitors leave is taken in in the order in which it came, even if a clock is set back', async () => {
-  const pool = server.pool({ database })
-  const store = postgresStore({ pool })
-  const session = await store.create()
-  const leave = (type: string): Promise<unknown> => store.visit(session.id, (visit) => visit.append({ type }))
-  await leave('first')
-  // As if the clock of the first visitor had been an hour ahead.
-  await pool.query('UPDATE stint.spool SET mark = $1', [ulid(Date.now() + 3_600_000)])
-  await leave('second')
-  await session.turn()
-  expect((await session.tail(2)).map(({ type }) => type)).toEqual(['first', 'second'])
-  await session.close()
 })
 
 test('no row has a secret that the purpose of a visit contains when it creates the session', async () => {

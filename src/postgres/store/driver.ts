@@ -17,8 +17,6 @@ import {
   sessionNotFound,
   type SessionStore,
   type SessionSummary,
-  type SpooledEntry,
-  type SpoolEntry,
   type StoreDriver,
   type TransferDriver,
   type WriteGuard,
@@ -41,7 +39,6 @@ import {
   readRowManifest,
   selectSessionRows,
 } from './session-row.ts'
-import { hasSpoolRows, readSpoolRows, writeSpoolRows } from './spool.ts'
 import { readTransferFromRows, writeTransferToRows } from './transfer.ts'
 
 export interface PostgresStoreOptions extends DatabaseOptions {
@@ -116,18 +113,6 @@ export class PostgresDriver implements StoreDriver {
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     await forkRows(this.#database, from, at, manifestAt)
-  }
-
-  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    await writeSpoolRows(this.#database, id, entries)
-  }
-
-  async spooled(id: string): Promise<SpooledEntry[]> {
-    return await readSpoolRows(this.#database, id)
-  }
-
-  async hasSpool(id: string): Promise<boolean> {
-    return await hasSpoolRows(this.#database, id)
   }
 
   async holder(id: string): Promise<Holder | undefined> {
@@ -230,7 +215,7 @@ const useSql = `SELECT id, removed_at IS NOT NULL AS removed,
     ${sizeIn('journal', 'line')} AS journal, ${sizeIn('audit', 'line')} AS audit,
     ${sizeIn('blob', 'content')} AS blobs,
     ${sizeIn('snapshot', 'body')} + ${sizeIn('state', 'content')} AS snapshots,
-    ${sizeIn('revision', 'body')} + ${sizeIn('spool', 'entry')} + pg_column_size(manifest) + ${rowBytes} AS other
+    ${sizeIn('revision', 'body')} + pg_column_size(manifest) + ${rowBytes} AS other
   FROM stint.session AS owner WHERE store = $1`
 
 /** Measures every session on the server by kind, and those that are removed and not purged yet. */

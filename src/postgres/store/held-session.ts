@@ -13,7 +13,6 @@ import {
   revised,
   sessionClosed,
   sessionFenced,
-  type SpooledEntry,
   type StoredReceipt,
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
@@ -21,7 +20,6 @@ import { releaseSessionRow } from './session-hold.ts'
 import { reviseStatement } from './session-row.ts'
 import { SessionRows } from './session-rows.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
-import { deleteOldMarks, readSpoolPage } from './spool.ts'
 import { SessionWriter, type SessionWriterOptions } from './writer.ts'
 
 export interface PostgresSessionOptions extends SessionWriterOptions {
@@ -91,16 +89,6 @@ export class PostgresSession implements HeldSession {
       await database.retry(() => writeSnapshot(database, row, token, draft))
       return draft.ends.journal.seq
     })
-  }
-
-  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
-    const { database, row } = this.#options
-    for (;;) {
-      const entries = await readSpoolPage(database, row.key)
-      if (entries.length === 0) return
-      await Promise.all(entries.map(append))
-      await deleteOldMarks(database, row.key)
-    }
   }
 
   ends(): LogEnds {

@@ -56,9 +56,9 @@ async function findInRow(
   query: SearchQuery,
 ): Promise<FoundRecord | undefined> {
   if (!query.wants(record)) return undefined
-  const { seq, at, type, spool, blob } = record
+  const { seq, at, type, blob } = record
   const match = query.inRecord(record) ?? (blob && (await findInBlob(database, key, blob.sha256, query)))
-  return match && { seq, at, type, spool, ...match }
+  return match && { seq, at, type, ...match }
 }
 
 /** Reads a blob in parts, from the first needle on, until one matches. */

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import type { Session } from '../../session/session.ts'
-import { PostgresDriver, postgresStore } from './driver.ts'
+import { postgresStore } from './driver.ts'
 import { rowStanding } from './session-hold.ts'
 import type { RemoteHolder } from './session-row.ts'
 
@@ -134,44 +134,6 @@ test('a silent writer whose session was removed is fenced', async () => {
   await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'FENCED' })
 })
 
-test('entries of visitors are taken in in the order in which they were left', async () => {
-  const session = await sessions.store.create({ id: 'mine' })
-  const numbers = Array.from({ length: 50 }, (_, n) => n)
-  const entries = numbers.map((n) => ({ log: 'journal' as const, at: 1, type: 'note', json: String(n) }))
-  await new PostgresDriver({ pool: sessions.pool }).spool('mine', entries)
-  await session.close()
-  expect(await sessions.data('mine')).toEqual(numbers)
-})
-
-test('an invalid entry in the spool is set aside, and those around it are taken in', async () => {
-  await (await sessions.store.create({ id: 'mine' })).close()
-  const driver = new PostgresDriver({ pool: sessions.pool })
-  const leave = (n: number) =>
-    driver.spool('mine', [{ log: 'journal', at: 1, type: 'note', json: String(n) }])
-  const invalid = [
-    '{',
-    'null',
-    '{"log":"other","type":"note","json":"1"}',
-    '{"log":"audit","type":"note","json":"{"}',
-  ]
-  await leave(1)
-  const [last] = await sessions.sql('SELECT mark FROM stint.spool')
-  for (const [n, entry] of invalid.entries())
-    await sessions.sql(
-      `INSERT INTO stint.spool SELECT key, $1, $2 FROM stint.session`,
-      `${last?.mark}${n}`,
-      entry,
-    )
-  await leave(2)
-  expect((await driver.spooled('mine')).map(({ json }) => json)).toEqual(['1', '2'])
-  await using session = await sessions.store.resume('mine')
-  await session.turn()
-  expect(await sessions.data('mine')).toEqual([1, 2])
-  expect(await driver.hasSpool('mine')).toBe(false)
-  const kept = await sessions.sql(`SELECT entry FROM stint.spool WHERE taken_at = 'infinity' ORDER BY mark`)
-  expect(kept.map(({ entry }) => entry)).toEqual(invalid)
-})
-
 test('lists are filtered in the database', async () => {
   for (const [id, tool, workspace] of [
     ['a', 'x', '/one'],
@@ -197,7 +159,6 @@ test('a role with the documented grants can use sessions, and cannot change reco
   const session = await store.create({ id: 'mine' })
   await session.slot('s', { version: '1', initial: 0 }).set(1)
   await session.act({ action: 'a', key: 'k' }, () => 1)
-  await store.visit('mine', (visit) => visit.append({ type: 'note' }))
   for (let n = 0; n < 5; n++) {
     await session.turn()
     await session.snapshot()

@@ -168,7 +168,7 @@ test('purge deletes sessions that were removed long enough ago, and nothing else
   await driver.want('kept')
   expect(await purge({ pool: sessions.pool, olderThanMs: 0 })).toEqual({ sessions: 1, records: 5, leases: 0 })
   expect(await records()).toBe(before - 5)
-  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state']
   for (const table of tables)
     expect(
       await sessions.sql(`SELECT FROM stint.${table} WHERE session NOT IN (SELECT key FROM stint.session)`),

@@ -99,7 +99,6 @@ const snapshots: Fields[] = [
   { turns: -5 },
   { turns: 'many' },
   { slots: { count: null } },
-  { spooled: 5 },
 ]
 
 test.each(snapshots)('a snapshot with %j is skipped in favour of the journal', async (fields) => {
@@ -138,7 +137,7 @@ test('a manifest may have any number of revisions', async () => {
   expect(new Set(await tryAll())).toEqual(new Set(['done']))
 })
 
-test.each(['audit', 'lock', 'snapshots', 'spool'])(
+test.each(['audit', 'lock', 'snapshots'])(
   'a file in the place of %s is reported as damage or ignored',
   async (name) => {
     putFile(name)
@@ -181,16 +180,6 @@ test('verify and copy notice the loss of records that only the lock attests', as
   const home = new SessionsHome(dirname(dirname(root)))
   const damage = expect.objectContaining({ code: 'JOURNAL_CORRUPT' })
   await expect(readTransferFromFiles(home, 'odd')).rejects.toThrow(damage)
-})
-
-test('a visitor that cannot take the spool in releases the session', async () => {
-  putFile('quarantine')
-  mkdirSync(join(root, 'spool'))
-  writeFileSync(join(root, 'spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.json'), 'not JSON')
-  await expect(store.visit('odd', () => 1)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
-  const session = await store.resume('odd')
-  expect(session.lastSeq).toBe(2)
-  await session.close().catch(() => {})
 })
 
 test('a session with an invalid manifest can be removed; a session of another store cannot', async () => {

@@ -142,23 +142,18 @@ test('a holder in another pid namespace loses its session at once by unlock', as
   expect(session.lastSeq).toBe(1)
 })
 
-test('an entry that was left for a killed holder is taken in by the next one, once', async () => {
+test('a visit fails while a stopped process holds the session, and opens it once that process was killed', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
-  // Stopped, so that it does not take the entry in.
+  await holder.tell({ do: 'append', type: 'first' })
   await holder.signal('SIGSTOP')
   await until('the holder is stopped', () => readProcessStat(holder.pid)?.state === 'T')
-  const direct = await store.visit(id, async (visit) => {
-    await visit.append({ type: 'left' })
-    return visit.direct
-  })
-  expect(direct).toBe(false)
+  const visit = () => store.visit(id, (each) => each.append({ type: 'then' }))
+  await expect(visit()).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  expect(await typesOf(id)).toEqual(['first'])
   await holder.signal('SIGKILL')
-  await store.visit(id, (visit) => visit.append({ type: 'then' }))
-  expect(await typesOf(id)).toEqual(['left', 'then'])
-  await using session = await store.resume(id)
-  await session.turn()
-  expect(await typesOf(id)).toEqual(['left', 'then'])
+  expect(await visit()).toMatchObject({ seq: 2 })
+  expect(await typesOf(id)).toEqual(['first', 'then'])
 })
 
 test('an act whose process was killed is uncertain, and is not repeated silently', async () => {
@@ -173,48 +168,33 @@ test('an act whose process was killed is uncertain, and is not repeated silently
   })
 })
 
-test('the entries of several visitors of a held session are each there once', async () => {
+test('the records of visitors in several processes are each there once', async () => {
   const holders = await Promise.all([1, 2, 3].map(() => SessionHolder.start(world, home)))
   const [writer, ...visitors] = holders as [SessionHolder, ...SessionHolder[]]
   const id = (await writer.tell({ do: 'create' })) as string
-  const left: string[] = []
-  for (let round = 0; round < 10; round++) {
+  await writer.tell({ do: 'close' })
+  const written: string[] = []
+  for (let round = 0; round < 10; round++)
     await Promise.all(
       visitors.map(async (visitor, i) => {
         const type = `v${i}-${round}`
-        left.push(type)
+        written.push(type)
         await visitor.tell({ do: 'visit', id, type })
       }),
     )
-    if (round === 5) await writer.tell({ do: 'close' })
-  }
-  const session = await store.resume(id)
-  await session.turn()
-  await session.close()
-  expect((await typesOf(id)).toSorted()).toEqual(left.toSorted())
+  expect((await typesOf(id)).toSorted()).toEqual(written.toSorted())
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
-  expect(readFileSync(join(home, 'sessions', id, 'manifest.json'), 'utf8')).toContain('"close"')
 })
 
-test('what a visit acknowledged is readable while the holder is stopped, and after it was killed', async () => {
-  const holder = await SessionHolder.start(world, home)
-  const id = (await holder.tell({ do: 'create' })) as string
-  await holder.tell({ do: 'append', type: 'first' })
-  await holder.signal('SIGSTOP')
-  await store.visit(id, async (visit) => {
-    expect(visit.direct).toBe(false)
-    await visit.append({ type: 'left' })
-    await visit.audit({ action: 'run', phase: 'intent', act: 'act_1' })
-  })
-  for (const state of ['active', 'crashed']) {
-    const read = await store.inspect(id)
-    expect(read.summary.state).toBe(state)
-    expect(await typesOf(id)).toEqual(['first', 'left'])
-    expect(await read.tail(1)).toMatchObject([{ type: 'left', pending: true }])
-    expect(await read.unsettled()).toMatchObject([{ act: 'act_1', pending: true }])
-    if (state === 'active') await holder.signal('SIGKILL')
-  }
-  await using session = await store.resume(id)
-  await session.turn()
-  expect(await session.tail(1)).toMatchObject([{ seq: 2, type: 'left' }])
+test('what a visit acknowledged is there after its process was killed, and the next visit goes on', async () => {
+  const visitor = await SessionHolder.start(world, home)
+  const id = (await visitor.tell({ do: 'create' })) as string
+  await visitor.tell({ do: 'close' })
+  expect(await visitor.tell({ do: 'visit', id, type: 'first', forever: true })).toBe('visiting')
+  await visitor.signal('SIGKILL')
+  expect((await store.inspect(id)).summary.state).toBe('crashed')
+  expect(await typesOf(id)).toEqual(['first'])
+  await store.visit(id, (visit) => visit.append({ type: 'then' }))
+  expect(await typesOf(id)).toEqual(['first', 'then'])
+  expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })

@@ -97,25 +97,6 @@ test('a session that cannot be created leaves nothing behind', async () => {
   expect(readdirSync(join(home, 'sessions'))).toEqual(before)
 })
 
-test.each(['before', 'after'])(
-  'closing a session succeeds if it is removed at once, %s the check for a spool',
-  async (when) => {
-    const home = join(world.tmp, 'home')
-    const driver = new FilesystemDriver({ home })
-    const session = await createStore(driver).create()
-    const { hasSpool } = FilesystemDriver.prototype
-    driver.hasSpool = async (id) => {
-      if (when === 'before') await store.remove(id)
-      else await driver.spool(id, [{ log: 'journal', at: 1, type: 'late', json: '1' }])
-      const left = await hasSpool.call(driver, id)
-      if (when === 'after') await store.remove(id)
-      return left
-    }
-    await session.close()
-    expect(await store.list()).toEqual([])
-  },
-)
-
 test('a session that refers to a secret in an unreadable file resumes, and is not left locked', async () => {
   const session = await store.create({ secrets: [{ kind: 'file', name: `/${'x'.repeat(300)}` }] })
   await session.close()

@@ -9,7 +9,6 @@ import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { assertHomeFormat, ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { runInTurns } from '../../base/process/run-generator.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createStore } from '../create-store.ts'
@@ -19,8 +18,6 @@ import type {
   RemovedSession,
   SessionFiles,
   SessionHold,
-  SpooledEntry,
-  SpoolEntry,
   StoreDriver,
   TransferDriver,
   WriteGuard,
@@ -49,7 +46,6 @@ import {
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import { type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
-import { listSpoolFiles, readSpool, writeSpoolFile } from './spool.ts'
 import { StagedSession } from './staged-session.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
 
@@ -159,30 +155,6 @@ export class FilesystemDriver implements StoreDriver {
     if (this.#home.find(from).manifest.created_at !== created_at)
       throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
     yield* staged.publish(forked)
-  }
-
-  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    const { directory } = this.#home.find(id)
-    await withFileErrors(`leave entries for session ${id}`, directory.paths.root, () =>
-      this.#home.newQueue().run(writeSpoolFile(directory, entries)),
-    )
-  }
-
-  async spooled(id: string): Promise<SpooledEntry[]> {
-    const directory = this.#home.directoryOf(id)
-    return await withFileErrors('read the spool', directory.paths.root, () =>
-      runInTurns(readSpool(directory)),
-    )
-  }
-
-  /** False for a session that was just removed, so that its holder can check the spool after closing it. */
-  async hasSpool(id: string): Promise<boolean> {
-    const directory = this.#home.directoryOf(id)
-    return withFileErrors(
-      'look into the spool',
-      directory.paths.root,
-      () => listSpoolFiles(directory).length > 0,
-    )
   }
 
   async holder(id: string): Promise<Holder | undefined> {

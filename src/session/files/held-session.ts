@@ -10,7 +10,6 @@ import type {
   RecordRange,
   Recovery,
   SessionHold,
-  SpooledEntry,
   StoredReceipt,
   WriteGuard,
 } from '../driver.ts'
@@ -27,7 +26,6 @@ import { readWithData } from './recover.ts'
 import { formatManifest, type SessionDirectory } from './session-directory.ts'
 import { sessionFileError, withFileErrors } from './session-file-errors.ts'
 import type { SessionLock } from './session-lock.ts'
-import { drainSpoolFiles } from './spool.ts'
 
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface SessionLimits extends SegmentSizes {
@@ -65,8 +63,6 @@ export interface OpenedLogs {
   audit: AppendPoint
   /** The last holder has closed the logs, or the session is new: no earlier writer can add to them. */
   wasClosed: boolean
-  /** The ids of the spooled entries that the logs have already, and whose files may still exist. */
-  spooled: Set<string>
 }
 
 /** A session in plain files, held for writing. */
@@ -130,11 +126,9 @@ export class FilesystemSession implements HeldSession {
 
   /** Rejects and never throws, without a promise of its own for each record. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
-    const { spool } = entry
-    const noted = spool === undefined ? options : this.#rememberSpoolId(spool, options)
-    if (log === 'audit') return this.#appendAudit(entry, noted)
+    if (log === 'audit') return this.#appendAudit(entry, options)
     try {
-      return this.#journal.append(this.#encode(entry), noted)
+      return this.#journal.append(this.#encode(entry), options)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -143,18 +137,6 @@ export class FilesystemSession implements HeldSession {
   async appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
     const bodies = entries.map((entry, i) => this.#encode(entry, i < entries.length - 1))
     return await this.#journal.appendAll(bodies, options)
-  }
-
-  /**
-   * Keeps the id of a spooled entry from the moment its record is acknowledged until its file is gone:
-   * removing the file may fail, and a snapshot that is taken in between must list the id.
-   */
-  #rememberSpoolId(spoolId: string, options?: RecordOptions): RecordOptions {
-    const applied = (receipt: StoredReceipt): void => {
-      this.#opened.spooled.add(spoolId)
-      options?.applied?.(receipt)
-    }
-    return { ...options, applied }
   }
 
   async #appendAudit(entry: LogEntry, { applied }: RecordOptions = {}): Promise<StoredReceipt> {
@@ -225,14 +207,8 @@ export class FilesystemSession implements HeldSession {
       guard.check(Buffer.from(payload))
       return payload
     }
-    const spooled = [...this.#opened.spooled]
-    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled, isClosing)
+    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, isClosing)
     return this.lastSeq
-  }
-
-  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
-    const { directory, queue } = this.#context
-    await drainSpoolFiles(directory, queue, this.#opened.spooled, append)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {

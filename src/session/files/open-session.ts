@@ -27,7 +27,6 @@ import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { acquireLock, type AcquiredLock, type SessionLock } from './session-lock.ts'
-import { listSpoolFiles, spoolIdsInLogs } from './spool.ts'
 import { verifyInSteps } from './verify.ts'
 
 /** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
@@ -56,7 +55,6 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSte
     journal: { from: logStart('journal'), continues: true, isNew: true },
     audit: { from: logStart('audit'), continues: false, isNew: true },
     wasClosed: true,
-    spooled: new Set(),
   })
 
 /**
@@ -80,7 +78,6 @@ export function* openAcquiredSession(
       journal: yield* chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
       audit: yield* chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
       wasClosed: true,
-      spooled: yield* spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
     })
   const recovered = yield* recoverSession(directory, manifest, before?.ends)
   yield* refuseDamage(context, recovered)
@@ -109,7 +106,6 @@ export function* openAcquiredSession(
     journal: yield* chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
     audit: yield* chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
     wasClosed: standing === 'released',
-    spooled: yield* spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
 }
 
@@ -180,7 +176,7 @@ function damagedAt(id: string, log: LogName, { bad, end }: Scanned): StintError 
   })
 }
 
-/** Removes the temporary files of a dead writer. Those in the spool belong to visitors. */
+/** Removes the temporary files of a dead writer. */
 function removeStaged({ disk, paths }: SessionDirectory): void {
   const { root, audit, blobs, quarantine, snapshots, state } = paths
   for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {

@@ -86,7 +86,7 @@ async function findIn(
   const record = parseLogRecord(line)
   if (!query.wants(record)) return undefined
   const match = query.inRecord(record) ?? (record.blob && (await blobs.find(record.blob)))
-  return match && { seq, at, type: record.type, spool: record.spool, ...match }
+  return match && { seq, at, type: record.type, ...match }
 }
 
 /** The lines of a region that have a needle, each from its first byte to its newline; all without needles. */

@@ -25,9 +25,6 @@ import { Snapshots } from './snapshots.ts'
 /** The id of this store, which each of its manifests names. */
 export const filesystemId = 'filesystem'
 
-/** The directory of what visitors leave for the holder. */
-export const spoolName = 'spool'
-
 /** The paths of a session. */
 export type SessionPaths = ReturnType<typeof pathsIn>
 
@@ -38,7 +35,6 @@ const pathsIn = (root: string) => ({
   blobs: join(root, 'blobs'),
   quarantine: join(root, 'quarantine'),
   snapshots: join(root, 'snapshots'),
-  spool: join(root, spoolName),
   state: join(root, 'state'),
   /** Exists from the moment damage was found, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),

@@ -37,13 +37,12 @@ export class Snapshots {
     state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),
-    spooled: readonly string[] = [],
     isClosing = false,
   ): DiskSteps {
     const names = new Map<string, BlobName>()
     for (const [ext, { broken }] of state.slots)
       if (broken === undefined) names.set(ext, yield* this.#values.put(payloadOf(ext)))
-    const text = encodeSnapshot({ ends, state, spooled }, at, (ext) => names.get(ext) as BlobName)
+    const text = encodeSnapshot({ ends, state }, at, (ext) => names.get(ext) as BlobName)
     const { snapshots, root } = this.#paths
     const isMade = makeIfMissing(this.#disk, snapshots)
     const path = join(snapshots, `${ends.journal.seq}.json`)

@@ -8,7 +8,7 @@ import type { LogRecord } from '../log/record.ts'
 import { attestedBy, type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
 import { measureSession } from './disk-use.ts'
-import { type SessionDirectory, spoolName } from './session-directory.ts'
+import type { SessionDirectory } from './session-directory.ts'
 import { lockKey, type ObservedLock } from './session-lock.ts'
 
 /** Reads the summary of a session, in steps. The lock must have been observed before the manifest was. */
@@ -44,10 +44,10 @@ function lastRecord(files: LogFiles, attested: number): LogRecord | undefined {
 }
 
 /**
- * Is this path left out of the size? The spool changes without a hold. Of the lock, only the epochs count
- * that stay after a release: the process that has released it may still be deleting older ones.
+ * Is this path left out of the size? Of the lock, only the epochs count that stay after a release: the
+ * process that has released it may still be deleting older ones.
  */
 function isPassing(path: string, epoch: number): boolean {
   const [name, inner] = path.split('/', 2)
-  return name === spoolName || (name === lockKey && Number(inner) <= epoch - keptEpochs)
+  return name === lockKey && Number(inner) <= epoch - keptEpochs
 }

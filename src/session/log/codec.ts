@@ -83,13 +83,12 @@ export const maxInlineBytes = 256 << 10
  * the journal belongs to the same append, so this one does not count without it.
  */
 export function encodeEntry(
-  { type, json, slot, spool, masked }: LogEntry,
+  { type, json, slot, masked }: LogEntry,
   blob?: BlobName,
   isContinued = false,
 ): string {
   let body = blob === undefined ? encodeBody(type, json) : encodeBlobBody(type, blob)
   if (slot !== undefined) body += encodeField('slot', slot)
-  if (spool !== undefined) body += encodeField('spool', spool)
   if (masked) body += encodeField('masked', true)
   // Last in the body: `isContinued` in record.ts finds it from the end of the line.
   return isContinued ? body + continuedField : body
@@ -112,7 +111,7 @@ const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
   oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
 
 /** Encodes a field that follows the data. */
-const encodeField = (name: 'slot' | 'spool' | 'masked' | 'audit', value: unknown): string =>
+const encodeField = (name: 'slot' | 'masked' | 'audit', value: unknown): string =>
   oneLine(`,"${name}":${JSON.stringify(value)}`)
 
 /**

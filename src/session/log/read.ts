@@ -2,12 +2,11 @@ import type { RecordRange } from '../driver.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { logStart, type Position } from './log-end.ts'
 import { listSegments, type LogFiles, openSegment } from './log-files.ts'
-import { checkRecord, type CheckedHeader, isContinued, type LogRecord, parseLogRecord } from './record.ts'
+import { checkRecord, isContinued, type LogRecord, parseLogRecord } from './record.ts'
 
 /** An intact line of an effective segment, with its checked header. */
 export interface RecordLine {
   line: Line
-  header: CheckedHeader
   segment: string
 }
 
@@ -41,7 +40,7 @@ export function* readLines(
         if (last === undefined) return
         wholeTo = last
       }
-      yield { line, header, segment: segment.name }
+      yield { line, segment: segment.name }
       wanted += 1
     }
     if (wanted < segment.until) return

@@ -11,8 +11,6 @@ export interface LogRecord extends RecordHeader {
   slot?: { ext: string; version: string }
   /** On the first record of a group of the journal, if the audit log has grown since the last. */
   audit?: AuditCheckpoint
-  /** The spooled entry that the record was made of. */
-  spool?: string
   /** Set if secrets or tokens in it were replaced before it was written. */
   masked?: boolean
   /** Set if the next line belongs to the same append: without that, this line does not count. */

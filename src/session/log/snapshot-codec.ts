@@ -11,8 +11,6 @@ export interface Snapshot<End extends LogEnd = LogEnd> {
   seq: number
   ends: LogEnds<End>
   state: FoldedState
-  /** The spool entries that the logs had by then and whose files still existed. */
-  spooled: readonly string[]
 }
 
 /** A snapshot as it is stored: the values of its slots are stored apart, each under its content name. */
@@ -30,7 +28,7 @@ export const keptSnapshots = 3
  * it is not called for a broken slot.
  */
 export function encodeSnapshot(
-  { ends, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: readonly string[] },
+  { ends, state }: Omit<Snapshot, 'seq'>,
   at: number,
   putValue: (ext: string) => BlobName,
 ): string {
@@ -46,7 +44,6 @@ export function encodeSnapshot(
     ...storedEnds(ends),
     unsettled: [...state.unsettled.values()],
     slots: Object.fromEntries(slots) as object,
-    spooled,
   }
   return withChecksum(JSON.stringify(fields).slice(0, -1))
 }
@@ -60,10 +57,10 @@ export function parseSnapshot<End extends LogEnd>(
   const fields = text === undefined ? undefined : parseObject(`${text.toString()}}`)
   if (fields?.schema !== 1) return undefined
   const [journal, audit] = [parseEnd(fields.journal), parseEnd(fields.audit)]
-  const { turns, unsettled, slots, spooled = [] } = fields
+  const { turns, unsettled, slots } = fields
   if (journal === undefined || audit === undefined || !isCount(turns)) return undefined
-  if (!Array.isArray(unsettled) || !isRecord(slots) || !Array.isArray(spooled)) return undefined
-  const stored = { seq: journal.seq, ends: { journal, audit }, turns, unsettled, slots, spooled }
+  if (!Array.isArray(unsettled) || !isRecord(slots)) return undefined
+  const stored = { seq: journal.seq, ends: { journal, audit }, turns, unsettled, slots }
   return stored as StoredSnapshot<End>
 }
 

@@ -99,20 +99,6 @@ export const searchCases: StoreCases = {
     }
     deepEqual(await collect(store.search('nonehere')), [])
   },
-  async 'what a visitor left is found once, as pending'(store, place) {
-    await using session = await store.create({ id: 'held' })
-    await session.append({ type: 'note', data: 'word one' })
-    const other = await place.open()
-    await other.visit('held', (visit) => visit.append({ type: 'left', data: 'word two' }))
-    const found = await collect(other.search('word'))
-    equal(found.length, 2)
-    equal(found[0]?.type, 'left')
-    await session.turn()
-    deepEqual(await fieldsOf(other.search('word'), 'seq', 'pending'), [
-      [2, undefined],
-      [1, undefined],
-    ])
-  },
   async 'a search that is left early ends, and a removed session is not searched'(store) {
     for (const id of ['a', 'b']) {
       await using session = await store.create({ id })

@@ -115,11 +115,10 @@ export const secretCases: StoreCases = {
     await visit()
     const again = await other.resume(session.id)
     await again.append({ type: 'note', data: [token] })
-    await visit()
-    await again.turn()
-    await using fork = await again.fork()
-    await fork.append({ type: 'note', data: { [token]: 1 } })
     await again.close()
+    await visit()
+    await using fork = await other.fork(session.id)
+    await fork.append({ type: 'note', data: { [token]: 1 } })
     deepEqual(await fieldsOf(fork.events(), 'type', 'data', 'masked'), [
       ['note', maskedToken, true],
       [maskedToken, null, true],
@@ -147,16 +146,10 @@ export const secretCases: StoreCases = {
   },
   async 'a visit may mask tokens in a session that does not'(store) {
     const session = await store.create()
-    const visit = (): Promise<unknown> =>
-      store.visit(session.id, (each) => each.append({ type: 'v', data: token }), { mask: 'tokens' })
-    await visit()
     await session.append({ type: 'own', data: token })
     await session.close()
-    await visit()
-    deepEqual(
-      (await valuesOf((await store.inspect(session.id)).events(), 'data')).toSorted(),
-      [maskedToken, maskedToken, token].toSorted(),
-    )
+    await store.visit(session.id, (each) => each.append({ type: 'v', data: token }), { mask: 'tokens' })
+    deepEqual(await valuesOf((await store.inspect(session.id)).events(), 'data'), [token, maskedToken])
   },
   async 'an act with a key returns the same value the second time as the first'(store, place) {
     await withSecret(async (name, value) => {
@@ -193,19 +186,16 @@ export const secretCases: StoreCases = {
         })
     })
   },
-  async 'a visitor keeps its secrets out, whether it writes directly or through the spool'(store, place) {
+  async 'a visitor keeps its secrets out'(store, place) {
     const other = await place.open()
     const ref = { kind: 'env', name: 'VISITOR_KEY' } as const
     const value = 'visitor-secret-1234567890'
     const session = await store.create()
-    const visit = (): Promise<unknown> =>
-      other.visit(session.id, (each) => each.append({ type: 'v', data: value }), {
-        secrets: [{ ref, value }],
-      })
-    await visit()
     await session.close()
-    await visit()
+    await other.visit(session.id, (each) => each.append({ type: 'v', data: value }), {
+      secrets: [{ ref, value }],
+    })
     const read = await store.inspect(session.id)
-    deepEqual(await valuesOf(read.events(), 'data'), ['<secret:env:VISITOR_KEY>', '<secret:env:VISITOR_KEY>'])
+    deepEqual(await valuesOf(read.events(), 'data'), ['<secret:env:VISITOR_KEY>'])
   },
 }

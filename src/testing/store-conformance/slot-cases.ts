@@ -132,7 +132,7 @@ export const slotCases: StoreCases = {
       const seqs = await Promise.all([session.append(event), session.append(event)])
       deepEqual(await valuesOf(seqs, 'seq'), [2, 3])
       await session.turn()
-      await other.visit(session.id, (visit) => visit.append(event))
+      await session.append(event)
       await session.turn()
       await other.unlock(session.id)
       await using again = await other.resume(session.id)

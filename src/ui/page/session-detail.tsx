@@ -100,7 +100,7 @@ function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
 }
 
 function SessionFacts({ view }: { view: SessionView }) {
-  const { session_id, tool, workspace, turns, records, bytes, holder, spooled } = view
+  const { session_id, tool, workspace, turns, records, bytes, holder } = view
   return (
     <section>
       <h2>Session</h2>
@@ -120,7 +120,6 @@ function SessionFacts({ view }: { view: SessionView }) {
         <Fact name="Held by">
           {holder === null ? 'no process' : `process ${holder.pid}, ${holder.liveness}`}
         </Fact>
-        {spooled > 0 && <Fact name="Left by visitors">{spooled} entries</Fact>}
       </ul>
     </section>
   )

@@ -107,7 +107,7 @@ function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
         {shown(hit.title ?? shortened(hit.session_id, 20), 120)}
       </a>
       <span class="dim small">
-        {shown(hit.type, 60)} {hit.seq ?? 'pending'}
+        {shown(hit.type, 60)} {hit.seq}
       </span>
       <At class="right dim small" at={hit.at} />
       <p class="small wrap">

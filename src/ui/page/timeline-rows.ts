@@ -14,9 +14,9 @@ export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>): Ti
       rest.shift()
     }
   }
-  for (const [index, event] of events.entries()) {
+  for (const event of events) {
     addActsBefore(event.at)
-    rows.push({ key: `event ${event.seq ?? `pending ${index}`}`, event })
+    rows.push({ key: `event ${event.seq}`, event })
   }
   addActsBefore(Number.POSITIVE_INFINITY)
   return rows.toReversed()
