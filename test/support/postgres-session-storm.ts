@@ -114,7 +114,13 @@ class Storm implements AsyncDisposable {
   async #suspend(): Promise<void> {
     const { name, child } = this.#anyWriter()
     child.kill('SIGSTOP')
-    await this.#options.sessions.store.unlock(name)
+    // A cut may just have ended a connection of this process: the next try gets another one.
+    const unlocking = (): Promise<boolean> =>
+      this.#options.sessions.store.unlock(name).then(
+        () => true,
+        () => false,
+      )
+    await until('the session is unlocked', unlocking)
     await this.#start(name)
     const ended = once(child, 'exit')
     child.kill('SIGCONT')
