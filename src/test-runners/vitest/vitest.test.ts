@@ -193,7 +193,7 @@ const held = `${imports}
     expect(existsSync(file)).toBe(true)
   }, 100_000)`
 
-testRunner('vitest', { held, guide: { Vitest: 3, 'Moving from something else': 3 } })
+testRunner('vitest', { held, guide: { Vitest: 3, 'Moving from something else': 2 } })
 
 test('in `stint run`, tests without a global setup use the scratch of that run', async () => {
   const prints = `${imports}
