@@ -31,8 +31,9 @@ export interface Answers {
   /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
   'GET /api/search': SearchAnswer
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
-  'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
-  'POST /api/actions/close': { session_id: string; closed: boolean }
+  /** `unsettled` has the acts without an outcome: each may have been performed. */
+  'POST /api/actions/unlock': { session_id: string; unlocked: boolean; unsettled: SessionView['unsettled'] }
+  'POST /api/actions/close': { session_id: string; closed: boolean; unsettled: SessionView['unsettled'] }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
 }
 
@@ -57,12 +58,20 @@ export interface TokenAnswer {
 }
 
 /**
- * - `waits-for-you`: the agent asked its user for a permission. `crashed`: its process died, or records are
- *   missing; a person should look.
+ * - `waits-for-you`: the agent asked its user for a permission. `crashed`: its process died. `damaged`: records
+ *   are missing or changed. A person should look at each of these.
  * - `waiting`: it waits for a claim. `working`: a call runs. `background`: its turn is over and processes of
  *   it still run. `idle`: none of these.
  */
-export const tileStates = ['waits-for-you', 'crashed', 'waiting', 'working', 'background', 'idle'] as const
+export const tileStates = [
+  'waits-for-you',
+  'crashed',
+  'damaged',
+  'waiting',
+  'working',
+  'background',
+  'idle',
+] as const
 export type TileState = (typeof tileStates)[number]
 
 /** One session, as far as claims, waiters, prompts and the store know it. */

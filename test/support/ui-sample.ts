@@ -111,7 +111,16 @@ export const sampleNow: NowView = {
       recorded: null,
     }),
   ],
-  totals: { 'waits-for-you': 1, crashed: 1, waiting: 1, working: 1, background: 1, idle: 1, closed: 1204 },
+  totals: {
+    'waits-for-you': 1,
+    crashed: 1,
+    damaged: 0,
+    waiting: 1,
+    working: 1,
+    background: 1,
+    idle: 1,
+    closed: 1204,
+  },
   runs: [
     {
       session_id: claude,

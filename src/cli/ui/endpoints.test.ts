@@ -254,6 +254,29 @@ test('a crashed session is closed, a held one unlocked only from the holder on t
   killIfThere(held.pid)
 })
 
+test('closing or unlocking a session names the acts that have no outcome', async () => {
+  await using world = new SessionWorld()
+  const library = new URL('../../../dist/index.js', import.meta.url).href
+  const script = (id: string, end: string): string => `
+    const { filesystemStore } = await import(${JSON.stringify(library)})
+    const session = await filesystemStore().create({ id: '${id}' })
+    await session.act({ action: 'test' }, () => 'done')
+    await session.act({ action: 'shell', subject: 'make' }, () => ${end})`
+  const start = (id: string, end: string) =>
+    world.start(process.execPath, ['--input-type=module', '-e', script(id, end)])
+  await start('ses_dead', "process.kill(process.pid, 'SIGKILL')").finished
+  const held = start('ses_held', "new Promise((resolve) => (console.log('begun'), setTimeout(resolve, 1e9)))")
+  await until('the act has begun', () => held.output().stdout === 'begun\n')
+  const ui = await UiClient.start(world)
+  const unsettled = [expect.objectContaining({ action: 'shell', subject: 'make' })]
+  const closed = await ui.read('/api/actions/close', { session_id: 'ses_dead' })
+  expect(closed).toEqual({ session_id: 'ses_dead', closed: true, unsettled })
+  const { epoch, holder } = await ui.read('/api/sessions/ses_held')
+  const seen = { session_id: 'ses_held', epoch, since: holder.since }
+  expect(await ui.read('/api/actions/unlock', seen)).toMatchObject({ unlocked: true, unsettled })
+  expect(await ui.read('/api/actions/close', { session_id: 'ses_dead' })).toMatchObject({ unsettled: [] })
+})
+
 test('with --read-only every action is refused, and nothing changes', async () => {
   await using world = new LockWorld()
   await acquire(world, 'safe')

@@ -1,7 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { homeRegister, type Register } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
-import type { Answers } from '../../ui/protocol.ts'
+import type { Answers, SessionView } from '../../ui/protocol.ts'
 import { breakClaim } from '../lock/end-claim.ts'
 import { removeSessions } from '../sessions/rm.ts'
 import { unlockSession } from '../sessions/unlock.ts'
@@ -61,13 +61,15 @@ export function uiEndpoints({
       const { summary } = await openSession(store, body.need('session_id'))
       const seen = { epoch: body.needCount('epoch'), since: body.needCount('since') }
       const { unlocked } = await unlockSession(store, summary, seen)
-      return { session_id: summary.id, unlocked }
+      const unsettled = unlocked ? await unsettledActs(store, summary.id) : []
+      return { session_id: summary.id, unlocked, unsettled }
     },
     'POST /api/actions/close': async ({ body }) => {
       const { summary } = await openSession(store, body.need('session_id'))
       const isCrashed = summary.state === 'crashed'
       const closed = isCrashed && (await unlockSession(store, summary)).unlocked
-      return { session_id: summary.id, closed }
+      const unsettled = closed ? await unsettledActs(store, summary.id) : []
+      return { session_id: summary.id, closed, unsettled }
     },
     'POST /api/actions/trash': async ({ body, signal }) => {
       const { summary } = await openSession(store, body.need('session_id'))
@@ -88,6 +90,10 @@ export function uiEndpoints({
     'GET /api/now/stream': async ({ signal }) => ({ lines: feed.follow(signal) }),
   }
 }
+
+/** The acts without an outcome. The session is closed already, whatever state its audit log is in. */
+const unsettledActs = async (store: DriverStore, id: string): Promise<SessionView['unsettled']> =>
+  await (await store.inspect(id)).unsettled().catch(() => [])
 
 const readOnlyError = (): StintError =>
   new StintError('READ_ONLY', 'this page was started with --read-only', {

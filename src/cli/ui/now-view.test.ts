@@ -33,7 +33,13 @@ test.each<[string, Partial<TileEvidence>, string, number]>([
   ['an agent that cannot be seen', { liveness: 'unknown' }, 'idle', 500],
   ['a writer that died', { recorded: 'crashed' }, 'crashed', 500],
   ['a writer that died, of an agent that lives', { recorded: 'crashed', liveness: 'alive' }, 'idle', 500],
-  ['records that are damaged', { recorded: 'damaged', liveness: 'alive' }, 'crashed', 500],
+  ['records that are damaged', { recorded: 'damaged' }, 'damaged', 500],
+  [
+    'records that are damaged, of an agent that lives',
+    { recorded: 'damaged', liveness: 'alive' },
+    'damaged',
+    500,
+  ],
   ['a writer that wrote just now', { recorded: 'active', lastAt: now - 30_000 }, 'working', now - 30_000],
   ['a writer that wrote a while ago', { recorded: 'active', lastAt: now - 30_001 }, 'idle', now - 30_001],
   ['a writer that cannot be seen', { recorded: 'locked', lastAt: now }, 'idle', now],
@@ -41,7 +47,7 @@ test.each<[string, Partial<TileEvidence>, string, number]>([
   expect(tileStateOf({ work: [], lastAt: 500, ...evidence }, now)).toEqual({ state, since })
 })
 
-test('what needs a person comes first, and a crash of last week last', () => {
+test('what needs a person comes first, and a crash or damage of last week last', () => {
   const day = 86_400_000
   const at = (
     state: Parameters<ReturnType<typeof byNeed>>[0]['state'],
@@ -54,7 +60,9 @@ test('what needs a person comes first, and a crash of last week last', () => {
   })
   const tiles = [
     at('idle', 9 * day),
-    at('crashed', day, 'old crash'),
+    at('crashed', 2 * day, 'old crash'),
+    at('damaged', day, 'old damage'),
+    at('damaged', 9 * day, 'new damage'),
     at('working', 9 * day),
     at('waiting', 9 * day),
     at('crashed', 9 * day, 'new crash'),
@@ -66,10 +74,12 @@ test('what needs a person comes first, and a crash of last week last', () => {
     'asked last',
     'asked first',
     'new crash',
+    'new damage',
     'waiting',
     'working',
     'background',
     'idle',
     'old crash',
+    'old damage',
   ])
 })

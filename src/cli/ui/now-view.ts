@@ -201,7 +201,8 @@ export function tileStateOf(evidence: TileEvidence, now: number): { state: TileS
   const running = work.find(({ state }) => state === 'running')
   const background = work.find(({ state }) => state === 'background')
   const hasCrashed = recorded === 'crashed' && liveness !== 'alive'
-  if (recorded === 'damaged' || liveness === 'dead' || hasCrashed) return { state: 'crashed', since: lastAt }
+  if (recorded === 'damaged') return { state: 'damaged', since: lastAt }
+  if (liveness === 'dead' || hasCrashed) return { state: 'crashed', since: lastAt }
   // After the user has agreed, the call runs, and no event has said so.
   if (askedAt !== undefined && running === undefined) return { state: 'waits-for-you', since: askedAt }
   if (waitsSince !== undefined) return { state: 'waiting', since: waitsSince }
@@ -211,10 +212,8 @@ export function tileStateOf(evidence: TileEvidence, now: number): { state: TileS
   return { state: isRecent ? 'working' : 'idle', since: lastAt }
 }
 
-/** A crash is worth a look first for this long, in milliseconds. */
-const crashNewsMs = 24 * 3_600_000
-
-const order: readonly TileState[] = ['waits-for-you', 'crashed', 'waiting', 'working', 'background', 'idle']
+/** A crash or damage is worth a look first for this long, in milliseconds. */
+const newsMs = 24 * 3_600_000
 
 type RankedTile = Pick<SessionTile, 'session_id' | 'state' | 'since'>
 
@@ -225,4 +224,6 @@ export const byNeed =
     rankOf(a, now) - rankOf(b, now) || b.since - a.since || (a.session_id < b.session_id ? -1 : 1)
 
 const rankOf = ({ state, since }: RankedTile, now: number): number =>
-  state === 'crashed' && now - since > crashNewsMs ? order.length : order.indexOf(state)
+  (state === 'crashed' || state === 'damaged') && now - since > newsMs
+    ? tileStates.length
+    : tileStates.indexOf(state)
