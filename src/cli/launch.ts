@@ -39,7 +39,8 @@ try {
 } catch (error) {
   if (!(error instanceof StintError)) throw error
   // The code that would answer could not be loaded.
-  process.stderr.write(`stint: ${error.message} (${error.code})\n  ${error.hint}\n`)
+  const hint = error.hint === '' ? '' : `  ${error.hint}\n`
+  process.stderr.write(`stint: ${error.message} (${error.code})\n${hint}`)
   process.exitCode = error.exit
 }
 

@@ -48,65 +48,75 @@ export const statusSources: StatusSources = {
 export async function gatherStatus(sources: StatusSources = statusSources) {
   const at = Date.now()
   const examination = new Examination()
-  const path = await examination.look('home', () => homePath())
-  const home = await examination.look('home', () => withFormat(path))
-  const isUsable = home !== undefined && (await isHomeUsable(examination, home))
-  // Nothing in an unusable home is a finding of its own.
-  const lookInHome = async <Found>(
-    name: string,
-    find: (home: string) => Found | Promise<Found>,
-  ): Promise<Found | undefined> =>
-    home === undefined ? undefined : await examination.look(name, () => find(home), isUsable)
-  const tmp = await examination.look('temp directory', () => findTmp())
-  const root =
-    tmp === undefined
-      ? undefined
-      : await examination.look('temp directory', () => ({ path: findRoot()?.path }))
-  const claims = await lookInHome('leases', sources.claims)
-  const sessions = (await lookInHome('sessions', sources.sessions)) ?? []
+  const inHome = await lookAtHome(examination, sources)
+  const temp = await lookAtTemp(examination, () => sources.entries(at))
   const server = await examination.look('store', sources.server)
-  const measured =
-    root?.path === undefined ? undefined : await examination.look('runs', () => sources.entries(at))
-  const entries = measured ?? []
-  const homeSpace = await lookInHome('home disk', (path) => ({ name: 'home', ...readSpace(path) }))
-  const tempSpace =
-    tmp === undefined
-      ? undefined
-      : await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(tmp) }))
   const hooks = await examination.look('hooks', sources.hooks)
-
-  const disk = [homeSpace, tempSpace].filter((space) => space !== undefined)
-  const orphans = sumOrphans(entries)
+  const disk = [inHome.space, temp.space].filter((space) => space !== undefined)
+  const orphans = sumOrphans(temp.entries)
   examination.add(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
-    ...(claims ? [judgeHomeLeases(claims, home ?? '')] : []),
+    ...(inHome.claims ? [judgeHomeLeases(inHome.claims, inHome.path ?? '')] : []),
     ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
-    ...judgeHomeSessions(sessions),
+    ...judgeHomeSessions(inHome.sessions),
     ...judgeSessions(server?.sessions ?? [], { prefix: '', onServer: true }),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
   )
-  const all = [...sessions, ...(server?.sessions ?? [])].sort(newestFirst)
-  const open = all.filter(({ state }) => state !== 'closed')
   return {
     at,
-    home: path ?? null,
-    root: root?.path ?? null,
+    home: inHome.path ?? null,
+    root: temp.root ?? null,
     workspaces: [
-      ...(claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
+      ...(inHome.claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
       ...(server?.targets ?? []).map((target) => describeWorkspace(target, 'postgres')),
     ],
-    runs: entries.filter(isRun).map(describeRun),
-    sessions: {
-      total: all.length,
-      states: countStates(all),
-      open: open.slice(0, namedSessions).map(describeSession),
-    },
+    runs: temp.entries.filter(isRun).map(describeRun),
+    sessions: describeSessions([...inHome.sessions, ...(server?.sessions ?? [])]),
     orphans,
     disk,
     hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state }) => ({ agent, place, path, state })),
     without_hooks: hooks?.without ?? [],
     findings: examination.checks.filter(isFinding),
+  }
+}
+
+/** The claims, the sessions and the space in the home. Nothing in an unusable home is a finding of its own. */
+async function lookAtHome(examination: Examination, sources: StatusSources) {
+  const path = await examination.look('home', () => homePath())
+  const home = await examination.look('home', () => withFormat(path))
+  const isUsable = home !== undefined && (await isHomeUsable(examination, home))
+  const look = async <Found>(
+    name: string,
+    find: (home: string) => Found | Promise<Found>,
+  ): Promise<Found | undefined> =>
+    home === undefined ? undefined : await examination.look(name, () => find(home), isUsable)
+  return {
+    path,
+    claims: await look('leases', sources.claims),
+    sessions: (await look('sessions', sources.sessions)) ?? [],
+    space: await look('home disk', (at) => ({ name: 'home', ...readSpace(at) })),
+  }
+}
+
+/** The entries and the space in the temp directory. */
+async function lookAtTemp(examination: Examination, measure: () => Promise<MeasuredEntry[]>) {
+  const tmp = await examination.look('temp directory', () => findTmp())
+  if (tmp === undefined) return { entries: [] }
+  const root = await examination.look('temp directory', () => findRoot()?.path)
+  return {
+    root,
+    entries: root === undefined ? [] : ((await examination.look('runs', measure)) ?? []),
+    space: await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(tmp) })),
+  }
+}
+
+function describeSessions(sessions: SessionSummary[]) {
+  const open = sessions.sort(newestFirst).filter(({ state }) => state !== 'closed')
+  return {
+    total: sessions.length,
+    states: countStates(sessions),
+    open: open.slice(0, namedSessions).map(describeSession),
   }
 }
 

@@ -43,14 +43,17 @@ function renderLists(data: StatusData, screen: Screen, shown: number): StatusTex
     ...lines.map((line) => `${' '.repeat(indent)}${line}`),
   ]
   const { runs, sessions, orphans, disk, findings } = data
-  const pathOf = (path: string | null, used = titleColumns): string =>
-    path === null ? 'none yet' : truncate(visibleText(shortPath(path)), columns - used, 'middle')
+  const pathOf = (path: string, used = titleColumns): string =>
+    truncate(visibleText(shortPath(path)), columns - used, 'middle')
   const left = orphans.count === 0 ? '' : `, ${orphansText(data)}`
   const todo = findings.flatMap((finding) => renderCheck(finding, { ...screen, columns: room }))
   return {
     body: [
-      ...section('Home', pathOf(data.home)),
-      ...section('Temp', `${pathOf(data.root, titleColumns + left.length)}${left}`),
+      ...section('Home', data.home === null ? 'unusable' : pathOf(data.home)),
+      ...section(
+        'Temp',
+        data.root === null ? 'none yet' : `${pathOf(data.root, titleColumns + left.length)}${left}`,
+      ),
       ...section('Disk', diskText(disk)),
       ...section('Hooks', truncate(hooksText(data), columns - titleColumns)),
       ...section('Workspaces', claimsText(data), claimLines(data, room, shown)),

@@ -167,6 +167,8 @@ test('a part that cannot be looked at is a finding, and the rest is shown all th
   expect(homeless.home).toBeNull()
   expect(homeless.runs).toHaveLength(1)
   expect(homeless.findings[0]).toMatchObject({ name: 'home', level: 'fail' })
+  const text = await world.stint(['status'], { env: { STINT_HOME: 'relative', STINT_OUTPUT: '' } })
+  expect(text.stdout).toMatch(/^Home +unusable$/m)
 })
 
 const inMount = (world: World, options: string, script: string): Promise<Finished> => {

@@ -63,21 +63,28 @@ test('a recorded session that is killed is shown as crashed without another requ
 const waits = (pid: number): number =>
   Number(/voluntary_ctxt_switches:\t(\d+)/.exec(readFileSync(`/proc/${pid}/task/${pid}/status`, 'utf8'))?.[1])
 
+/** For how long the main thread waits for events at most, in milliseconds: epoll_wait(2), argument 4. */
+const waitsForMs = (pid: number): number => {
+  const timeout = Number(readFileSync(`/proc/${pid}/syscall`, 'utf8').split(' ')[4])
+  return timeout === 0xffffffff ? Infinity : timeout
+}
+
 test('without a page the server does nothing, also after one was closed', async () => {
   await using world = new SessionWorld()
   const holding = await world.hold('ses_writer')
   const ui = await UiClient.start(world)
   const { pid } = ui.running
-  /** Quiet for longer than an open page lets it be. */
-  const isQuiet = async (): Promise<boolean> => {
-    const before = waits(pid)
-    await new Promise((resolve) => setTimeout(resolve, 2500))
-    return waits(pid) === before
+  let seen = 0
+  /** Without work since the last look here, and without a timer that ends within a minute. */
+  const isQuiet = (): boolean => {
+    const before = seen
+    seen = waits(pid)
+    return seen === before && waitsForMs(pid) > 60_000
   }
   await until('the server is quiet before the first page', isQuiet)
   const lines = ui.lines('/api/now/stream')
   await lines.next()
-  expect(await isQuiet()).toBe(false)
+  await until('the server looks again within two seconds', () => waitsForMs(pid) <= 2000)
   await lines.return(undefined)
   await until('the server is quiet after the page is gone', isQuiet)
   await holding.close()

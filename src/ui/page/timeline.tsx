@@ -8,7 +8,7 @@ import { recordsVersion } from './live.ts'
 import { Copy, Empty, ErrorBox } from './parts.tsx'
 import { choose, route } from './route.ts'
 import { Glyph } from './state-mark.tsx'
-import { eventText, rowsOf, typeText } from './timeline-rows.ts'
+import { eventText, rowsOf, type TimelineRow, typeText } from './timeline-rows.ts'
 
 /** Events that are shown at once. */
 const pageSize = 200
@@ -41,25 +41,7 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
         {rowsOf(data).map((row) => {
           const isChosen = chosen.value === row.key
           const onChoose = (): void => void (chosen.value = isChosen ? '' : row.key)
-          return (
-            <li key={row.key}>
-              {'event' in row ? (
-                <EventLine
-                  event={row.event}
-                  isTarget={String(row.event.seq) === at}
-                  {...{ isChosen, onChoose }}
-                />
-              ) : (
-                <ActLine act={row.act} isHeld={isHeld} {...{ isChosen, onChoose }} />
-              )}
-              {isChosen &&
-                ('event' in row ? (
-                  <EventDetail event={row.event} path={path} />
-                ) : (
-                  <Detail title="Act" text={JSON.stringify(row.act, null, 2)} />
-                ))}
-            </li>
-          )
+          return <Row key={row.key} {...{ row, at, path, isHeld, isChosen, onChoose }} />
         })}
       </ol>
       <p class="pager small dim">
@@ -83,6 +65,29 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
 interface LineProps {
   isChosen: boolean
   onChoose: () => void
+}
+
+/** An event or an act, and all of it while it is chosen. */
+function Row({
+  row,
+  at,
+  path,
+  isHeld,
+  ...line
+}: LineProps & { row: TimelineRow; at: string | undefined; path: string; isHeld: boolean }) {
+  if ('act' in row)
+    return (
+      <li>
+        <ActLine act={row.act} isHeld={isHeld} {...line} />
+        {line.isChosen && <Detail title="Act" text={JSON.stringify(row.act, null, 2)} />}
+      </li>
+    )
+  return (
+    <li>
+      <EventLine event={row.event} isTarget={String(row.event.seq) === at} {...line} />
+      {line.isChosen && <EventDetail event={row.event} path={path} />}
+    </li>
+  )
 }
 
 function EventLine({
