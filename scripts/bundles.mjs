@@ -32,6 +32,7 @@ export const apart = {
   'watch-budget': 'src/cli/run/watch-budget.ts',
   'hold-lease': 'src/cli/run/hold-lease.ts',
   'record-run': 'src/cli/run/record-run.ts',
+  secrets: 'src/secrets/index.ts',
   sessions: 'src/cli/sessions/sessions.ts',
   audit: 'src/cli/audit/audit.ts',
   postgres: 'src/cli/postgres/postgres.ts',

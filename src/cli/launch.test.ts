@@ -41,7 +41,16 @@ test('a command in a file of its own has a cache of its own, even if it fails, a
   expect(again.envelope().error?.code).toBe('NOT_FOUND')
   await stint(['run', '--record', '--session', 'mine', '--', 'true'])
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
-  expect(names()).toEqual(['inventory', 'list-sessions', 'main', 'main-run', 'record-run', 'status', 'temp'])
+  expect(names()).toEqual([
+    'inventory',
+    'list-sessions',
+    'main',
+    'main-run',
+    'record-run',
+    'secrets',
+    'status',
+    'temp',
+  ])
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
 })
 

@@ -36,7 +36,7 @@ interface CommandBase<Args, Data, Given = CommandContext> {
    * stderr. A function decides by the arguments.
    */
   stream?: boolean | ((args: Args) => boolean)
-  settings?(args: Args): RunSettings
+  settings?(args: Args): RunSettings | Promise<RunSettings>
   run(context: Given, args: Args): Data | Promise<Data>
   /** Returns the answer for a person, in place of the envelope. */
   render?(data: Data, screen: Screen, args: Args): string

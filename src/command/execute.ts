@@ -22,7 +22,7 @@ export async function execute(
   reply: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
-  const settings = checkedSettings(command, invocation)
+  const settings = await checkedSettings(command, invocation)
   const onTerminal = hasControllingTerminal()
   const isBehindChild = onTerminal && command.interrupt === 'child'
   if (reply.json && command.envelope !== 'on-request') reserveStdout()
@@ -87,8 +87,8 @@ export async function execute(
 }
 
 /** Asks the command for its settings, and checks them before anything is made. */
-function checkedSettings(command: Command, { args }: Invocation): RunSettings {
-  const settings = command.settings?.(args as never) ?? {}
+async function checkedSettings(command: Command, { args }: Invocation): Promise<RunSettings> {
+  const settings = (await command.settings?.(args as never)) ?? {}
   const sessionId = settings.sessionId ?? (process.env.STINT_SESSION_ID || undefined)
   if (sessionId === undefined || isSessionId(sessionId)) return { ...settings, sessionId }
   throw new StintError(

@@ -238,6 +238,17 @@ test.each([
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
+test('a session id with a secret is refused before it is written anywhere', async () => {
+  await using world = new World({ DEPLOY_TOKEN: 'hunter2-hunter2' })
+  const token = `ghp_${'aB3'.repeat(12)}`
+  for (const id of ['mine-hunter2-hunter2', token]) {
+    const { code, stderr, stdout } = await world.stint(['run', '--lock', '--session', id, '--', 'true'])
+    expect([code, stderr + stdout]).toEqual([2, expect.stringContaining('contains a secret')])
+    expect(stderr + stdout).not.toContain(id)
+  }
+  expect(readdirSync(world.tmp)).toEqual([])
+})
+
 test('a --json after the program belongs to the program', async () => {
   await using world = new World()
   expect(await world.stint(['run', 'echo', '--json'])).toMatchObject({

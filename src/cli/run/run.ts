@@ -84,7 +84,7 @@ export const run = defineCommand({
     ['stint run --lock --wait 1m -- npm run codegen', 'no other session edits the workspace meanwhile'],
     ['stint run --lock --resource deploy:prod -- ./deploy.sh', 'one deploy at a time'],
   ],
-  settings: ({ options, positionals }) => {
+  async settings({ options, positionals }) {
     if (positionals.length === 0) {
       throw new StintError('ARG_ERROR', 'no command to run', {
         hint: 'Write it after --, as in: stint run -- npm test',
@@ -96,6 +96,7 @@ export const run = defineCommand({
     if (!options.lock && !options.record && options.store !== undefined)
       throw new StintError('ARG_ERROR', '--store goes with --lock or --record')
     assertTtl(ttl)
+    if (options.session !== undefined) await assertHasNoSecret(options.session)
     return {
       sessionId:
         options.session ?? (options.record ? process.env.STINT_SESSION_ID || newSessionId() : undefined),
@@ -142,3 +143,12 @@ export const run = defineCommand({
     })
   },
 })
+
+/** The id is stored as it is, in owner records, claims and sessions. */
+async function assertHasNoSecret(id: string): Promise<void> {
+  const { registerEnvironmentSecrets } = await import('../../secrets/index.ts')
+  if (registerEnvironmentSecrets().gate.text(id) === id) return
+  throw new StintError('ARG_ERROR', 'the id of a session contains a secret', {
+    hint: 'Choose another id: it is stored as it is, and shown to others.',
+  })
+}
