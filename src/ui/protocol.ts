@@ -58,8 +58,8 @@ export interface TokenAnswer {
 }
 
 /**
- * - `waits-for-you`: the agent asked its user for a permission. `crashed`: its process died. `damaged`: records
- *   are missing or changed. A person should look at each of these.
+ * - `waits-for-you`: the agent asked its user for a permission. `crashed`: its process died. `damaged`:
+ *   records are missing or changed. A person should look at each of these.
  * - `waiting`: it waits for a claim. `working`: a call runs. `background`: its turn is over and processes of
  *   it still run. `idle`: none of these.
  */

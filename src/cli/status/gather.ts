@@ -81,7 +81,7 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
   }
 }
 
-/** The claims, the sessions and the space in the home. Nothing in an unusable home is a finding of its own. */
+/** Claims, sessions and space in the home. Nothing in an unusable home is a finding of its own. */
 async function lookAtHome(examination: Examination, sources: StatusSources) {
   const path = await examination.look('home', () => homePath())
   const home = await examination.look('home', () => withFormat(path))
