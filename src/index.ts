@@ -33,8 +33,6 @@ export {
   createScratch,
   type Keep,
   type OutputDirectory,
-  type ResourceEvent,
-  resourceChannel,
   type Scratch,
   type ScratchContext,
   type ScratchOptions,

@@ -1,7 +1,5 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
 import { lstatSync, renameSync, rmdirSync, type Stats } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
-import { isRealDirectory } from '../base/fs/exists.ts'
 import {
   nothingRemoved,
   type Removal,
@@ -18,20 +16,6 @@ import { removeUnlessMounted } from './trash.ts'
 import type { ScratchRun } from './scratch-run.ts'
 import { recordTracked } from './tracked-record.ts'
 import { identifyForTracking, removeOwnTracked, type TrackedPath } from './tracked.ts'
-
-/** An event of one file or directory of a scratch, published on the diagnostics channel `stint:resource`. */
-export interface ResourceEvent {
-  event: 'created' | 'tracked' | 'removed' | 'failed'
-  path: string
-  type: 'file' | 'directory'
-  requestId: string
-  /** The context it belongs to, as `outer > inner`; empty for the scratch itself. */
-  context: string
-  /** Why it could not be removed: an errno name such as `EPERM`. */
-  error?: string
-}
-
-export const resourceChannel = channel('stint:resource') as Channel<unknown, ResourceEvent>
 
 export interface ContextOptions {
   /** A source file, such as the test file. `stint temp why` shows it. */
@@ -88,7 +72,6 @@ export class ScratchContext {
     const path = makePathIn(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
     createFile(path, content)
     this.#filled = true
-    this.#publish('created', path, 'file')
     return path
   }
 
@@ -96,7 +79,6 @@ export class ScratchContext {
   dir(name?: string): string {
     const path = makePathIn(this.path, name === undefined ? [this.#nextName('dir')] : safeNameParts(name))
     createDirectory(path)
-    this.#publish('created', path, 'directory')
     return path
   }
 
@@ -111,8 +93,6 @@ export class ScratchContext {
     recordTracked(run, tracked)
     this.#tracked.push(tracked)
     this.#enlist()
-    if (resourceChannel.hasSubscribers)
-      this.#publish('tracked', tracked.path, isRealDirectory(tracked.path) ? 'directory' : 'file')
     return tracked.path
   }
 
@@ -192,48 +172,24 @@ export class ScratchContext {
     const tracked = this.#tracked
     this.#tracked = []
     if (tracked.length === 0) return totalRemoval(inner)
-    return totalRemoval([...inner, this.reported(removeOwnTracked(tracked, this.reporting(options)))])
+    return totalRemoval([...inner, removeOwnTracked(tracked, options)])
   }
 
   #cleanDirectory(options: RemovalOptions): Removal {
     const directory = this.#directory
     if (directory === undefined) return nothingRemoved()
     this.#directory = undefined
-    if (!this.#filled && succeeds(() => rmdirSync(directory))) {
-      this.#publish('removed', directory, 'directory')
-      return { ...nothingRemoved(), removed: 1 }
-    }
+    if (!this.#filled && succeeds(() => rmdirSync(directory))) return { ...nothingRemoved(), removed: 1 }
     const remove = hasNoMount(directory, this.#made) ? removeTree : removeUnlessMounted
-    return this.reported(remove(directory, this.reporting(options)))
+    return remove(directory, options)
   }
 
   async #using<Result>(path: string, use: (path: string) => Result | Promise<Result>): Promise<Result> {
     try {
       return await use(path)
     } finally {
-      this.reported(removeUnlessMounted(path, this.reporting({})))
+      removeUnlessMounted(path, {})
     }
-  }
-
-  /**
-   * @internal Makes a removal announce each entry, if the channel has subscribers. `named` maps the path of
-   * an entry to its path before the scratch was moved to the trash.
-   */
-  protected reporting(options: RemovalOptions, named = (path: string): string => path): RemovalOptions {
-    if (!resourceChannel.hasSubscribers) return options
-    return { ...options, onRemoved: (path, type) => this.#publish('removed', named(path), type) }
-  }
-
-  /** @internal */
-  protected reported(removal: Removal): Removal {
-    for (const { path, type, error } of removal.failures) this.#publish('failed', path, type, error)
-    return removal
-  }
-
-  #publish(event: ResourceEvent['event'], path: string, type: ResourceEvent['type'], error?: string): void {
-    if (!resourceChannel.hasSubscribers) return
-    const { requestId } = this.run
-    resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
   }
 
   /** Forgets the directories of this and inner contexts, which are gone or moved; each makes a new one. */

@@ -4,7 +4,7 @@
  * door.
  */
 export { ChildrenRecord } from './children.ts'
-export { type ContextOptions, type ResourceEvent, resourceChannel, ScratchContext } from './context.ts'
+export { type ContextOptions, ScratchContext } from './context.ts'
 export { joinScratch } from './join-scratch.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'
 export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'

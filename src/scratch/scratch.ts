@@ -1,5 +1,4 @@
 import { existsSync, rmdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
 import type { Clock } from '../base/process/clock.ts'
 import { isRequestId, newRequestId } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
@@ -8,7 +7,7 @@ import { nothingRemoved, type Removal, totalRemoval } from '../base/fs/remove-tr
 import { runToEnd } from '../base/process/run-generator.ts'
 import { succeeds } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { resourceChannel, ScratchContext } from './context.ts'
+import { ScratchContext } from './context.ts'
 import { removeViaTrash, moveToTrash } from './trash.ts'
 import { startExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
 import { type Keep, type Owner, removeOwner, writeOwner } from './owner.ts'
@@ -76,13 +75,11 @@ export class Scratch extends ScratchContext {
     return this.#end(() => {
       const { root, path } = this.run
       // Most are empty at their end. Then the owner goes last: after a crash, a sweep finds it alone.
-      if (!resourceChannel.hasSubscribers && succeeds(() => rmdirSync(path))) {
+      if (succeeds(() => rmdirSync(path))) {
         removeOwner(path)
         return { ...nothingRemoved(), removed: 1 }
       }
-      const inTrash = join(root.trash, basename(path))
-      const options = this.reporting({}, (gone) => gone.replace(inTrash, () => path))
-      return this.reported(removeViaTrash(root, path, options))
+      return removeViaTrash(root, path)
     })
   }
 

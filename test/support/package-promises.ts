@@ -22,7 +22,6 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
     'newRequestId',
     'newSessionId',
     'parseDuration',
-    'resourceChannel',
     'sweep',
     'sweepSync',
     'systemClock',

@@ -27,8 +27,6 @@ export interface RemovalOptions {
   shownAs?: string
   /** The inode of the top: if another entry has taken its name, that entry stays. */
   inode?: number
-  /** Called for each removed entry. */
-  onRemoved?: (path: string, type: RemovalFailure['type']) => void
   /** Count bytes, a file with its last name; costs one system call more a file. 0 without it. */
   measure?: boolean
   /** Stop after this many entries and leave the rest for a later sweep. */
@@ -85,7 +83,6 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         removal.disk_bytes += diskBytesOf(stat)
       }
       removal.removed += 1
-      options.onRemoved?.(shown, 'file')
     } catch (error) {
       if (isRealDirectory(entry)) return true
       fail(shown, 'file', error)
@@ -168,7 +165,6 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
       withPermission(parent, () => rmdirSync(entry))
       removal.removed += 1
       if (options.measure) removal.disk_bytes += diskBytesOf(directory)
-      options.onRemoved?.(shown, 'directory')
     } catch (error) {
       if (errorCode(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
       fail(shown, 'directory', error)
