@@ -1,4 +1,4 @@
-/** A claim, a session or a run that a command can name. */
+/** A claim or a session that a command can name. */
 export interface Nameable {
   id: string
   /** Its agent or program, as people call it: `Claude Code`, `claude`. */
@@ -15,8 +15,8 @@ export interface NameMatch<Item> {
 }
 
 /**
- * Finds the candidates that a name means: its id, else ids that begin with it (`ses_` and `req_` may be left
- * out) or that a table has shortened (`ses_01J…9QF2`), else an agent (`claude`, `Claude Code`), else `.`.
+ * Finds the candidates that a name means: its id, else ids that begin with it (`ses_` may be left out) or
+ * that a table has shortened (`ses_01J…9QF2`), else an agent (`claude`, `Claude Code`), else `.`.
  */
 export function matchName<Item extends Nameable>(name: string, candidates: readonly Item[]): NameMatch<Item> {
   const exact = candidates.filter(({ id }) => id === name)
@@ -33,7 +33,7 @@ export function matchName<Item extends Nameable>(name: string, candidates: reado
 function isShortened(name: string, id: string): boolean {
   const [start = '', end = ''] = name.split('…', 2)
   if (start === '' && end === '') return false
-  const whole = [id, id.replace(/^(ses|req)_/, '')]
+  const whole = [id, id.replace(/^ses_/, '')]
   return whole.some((each) => each.startsWith(start)) && id.endsWith(end)
 }
 

@@ -31,9 +31,6 @@ export const sweep = lazily(async () => (await import('./sweep.ts')).sweep)
 /** Lists and measures everything in this user's root. */
 export const measureEntries = lazily(async () => (await import('./inventory/index.ts')).measureEntries)
 
-/** Lists the scratches of all runs in this user's root, without measuring them. */
-export const listRuns = lazily(async () => (await import('./inventory/index.ts')).listRuns)
-
 /** Finds out which run made a path. */
 export const tracePath = lazily(async () => (await import('./inventory/index.ts')).tracePath)
 

@@ -13,7 +13,7 @@ export interface Candidate {
 export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
 /** Returns candidates for a positional or a value, such as session ids; undefined if the shell has them. */
-type CandidateSource = (kind: string, typed: string) => Promise<Candidate[] | undefined>
+type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
 
 /** Completes the last word of a command line. */
 export async function complete(
@@ -78,7 +78,7 @@ async function completeCommand(
   if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
   if (command.stopAtPositional) return { byShell: 'programs' }
   if (command.positionals === undefined) return { candidates: [] }
-  return among(await source(command.positionals, typed), typed)
+  return among(await source(command.positionals), typed)
 }
 
 /** Filters known candidates; without any, the shell completes file names. */
@@ -100,7 +100,7 @@ async function valuesOf(
   if (spec.choices !== undefined) return spec.choices.map((text) => ({ text, help: '' }))
   // Numbers cannot be listed, and none of them is a file.
   if (!['string', 'strings'].includes(spec.type)) return []
-  return spec.value === undefined ? undefined : await source(spec.value, '')
+  return spec.value === undefined ? undefined : await source(spec.value)
 }
 
 function optionAwaitingValue(word: string | undefined, table: OptionTable): OptionSpec | undefined {

@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { plant } from '../../../test/support/plant.ts'
-import { dead } from '../../../test/support/temp-commands.ts'
 import { World, stintBin } from '../../../test/support/world.ts'
 import type { CommandGroup } from '../../command/define-command.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
@@ -126,13 +124,6 @@ test('bash completes agents, the ids of sessions as a value, and programs', asyn
   expect(inBash(['stint', 'run', '--keep', '=', 'on'])).toEqual(['on-failure'])
   expect(inBash(['stint', 'run', '--', 'bas'])).toContain('bash')
   expect(inBash(['stint', 'run', '--', '/bin/ba'])).toEqual([])
-})
-
-test('bash completes the runs that have a scratch, and leaves paths to the shell', () => {
-  const run = basename(plant(world, dead, { command: 'make' }))
-  expect(inBash(['stint', 'temp', 'why', ''])).toEqual([run])
-  expect(inBash(['stint', 'temp', 'why', run.slice(0, 6)])).toEqual([run])
-  expect(inBash(['stint', 'temp', 'why', './'])).toEqual([])
 })
 
 test('bash completes the sessions that hold claims, where a claim is meant', async () => {

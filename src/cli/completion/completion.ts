@@ -6,8 +6,6 @@ import { agentPositionals } from '../hook/options.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
-import { listRuns } from '../../sweep/index.ts'
-import { pathOrRun } from '../temp/why.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { claimsIn } from '../health/leases.ts'
 import { shortPath } from '../text/format.ts'
@@ -59,8 +57,7 @@ async function listCandidates(words: readonly string[]): Promise<string> {
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
 /** The candidates for a placeholder of a positional or a value; undefined if the shell completes it. */
-async function candidatesFor(kind: string, typed: string): Promise<Candidate[] | undefined> {
-  if (kind === pathOrRun) return await findRuns(typed)
+async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
   const [choices] = /\w+(?:\|\w+)+/.exec(kind) ?? []
   if (choices !== undefined)
     return choices.split('|').map((text) => ({ text, help: isHostName(text) ? agentTitle(text) : '' }))
@@ -81,16 +78,6 @@ const findSessions = async (home: string): Promise<Candidate[]> =>
     text: id,
     help: [state, title ?? tool].join(' '),
   }))
-
-/** The runs that have a scratch; undefined for a word that is the beginning of a path. */
-async function findRuns(typed: string): Promise<Candidate[] | undefined> {
-  const runs = 'req_'.startsWith(typed.slice(0, 4)) ? await listRuns(Date.now()).catch(() => []) : []
-  const found = runs.map(({ request_id, command, liveness }) => ({
-    text: request_id ?? '',
-    help: [command, liveness].filter(Boolean).join(' '),
-  }))
-  return found.length === 0 ? undefined : found
-}
 
 /** The sessions that hold claims, those on this workspace first. */
 async function findHolders(home: string): Promise<Candidate[]> {

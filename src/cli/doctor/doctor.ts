@@ -13,7 +13,6 @@ import { createScratch, rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
 import { type Check, countLevels, Examination, fail, type Level, ok, renderCheck } from '../health/check.ts'
-import { judgeClock, setBackSince } from '../health/clock.ts'
 import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
 import { checkMount, judgeSpace, readSpace } from '../health/file-system.ts'
 import { tryHome, tryTemp } from '../health/file-trial.ts'
@@ -37,7 +36,7 @@ interface DoctorData {
 export const doctorCommand = defineBareCommand({
   name: 'doctor',
   summary:
-    'Checks that everything can work here: tries the file systems and the installed hooks, and looks at permissions, clock, Node, leases, sessions and PostgreSQL. Exit 4 if something cannot work.',
+    'Checks that everything can work here: tries the file systems and the installed hooks, and looks at permissions, Node, leases, sessions and PostgreSQL. Exit 4 if something cannot work.',
   examples: [
     ['stint doctor', 'a line for each check, and what to do about it'],
     ['stint doctor --json', 'for scripts'],
@@ -76,11 +75,6 @@ async function examineHome(examination: Examination, home: string): Promise<void
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
   if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
   await examination.check('home files', () => tryHome(home), isUsable)
-  await examination.check(
-    'clock',
-    () => judgeClock(Date.now(), setBackSince(claims?.targets ?? [])),
-    isUsable,
-  )
   await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
 }
 

@@ -4,7 +4,6 @@ import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
-import { readBudget } from '../budget.ts'
 import { assertTtl } from '../lock/lock-options.ts'
 
 /** Options that only say how to hold a lease. */
@@ -110,8 +109,11 @@ export const run = defineCommand({
     const lease = options.lock
       ? await (await import('./hold-lease.ts')).holdLease(context, options)
       : undefined
-    const budget = readBudget(options)
-    const watch = budget && (await import('./watch-budget.ts')).watchBudget(context, budget)
+    const { 'max-bytes': maxBytes, 'max-files': maxFiles } = options
+    const hasBudget = maxBytes !== undefined || maxFiles !== undefined
+    const watch = hasBudget
+      ? (await import('./watch-budget.ts')).watchBudget(context, { maxBytes, maxFiles })
+      : undefined
     const recording =
       options.record && context.sessionId !== undefined
         ? await (

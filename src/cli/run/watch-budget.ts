@@ -6,7 +6,13 @@ import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { metaDirectory } from '../../scratch/index.ts'
-import { type Budget, budgetLevel, countedBytes, describeUse, warnOfBudget } from '../budget.ts'
+import { formatBytes } from '../../base/text/size.ts'
+
+/** Limits on the contents of a directory; undefined means no limit. */
+interface Budget {
+  maxBytes: number | undefined
+  maxFiles: number | undefined
+}
 
 export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
@@ -41,7 +47,8 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
     )
     const level = budgetLevel(size, budget)
     if (level === 'over') throw exceededBy(size, budget)
-    if (level === 'near') warnOnce('near', () => warnOfBudget(size, budget, warn))
+    if (level === 'near')
+      warnOnce('near', () => warn(`BUDGET: over 80% of the budget: ${describeUse(size, budget)}`))
     if (size.unreadable > 0)
       warnOnce('unreadable', () =>
         warn('BUDGET: some directories cannot be read; their contents are not counted'),
@@ -91,4 +98,29 @@ function exceededBy(size: TreeSize, budget: Budget): StintError {
       facts: { bytes, disk_bytes, files },
     },
   )
+}
+
+type Size = Pick<TreeSize, 'bytes' | 'disk_bytes' | 'files'>
+
+/** The larger size: small files take more than their length, and some file systems count no blocks. */
+const countedBytes = ({ bytes, disk_bytes }: Size): number => Math.max(bytes, disk_bytes)
+
+/** The share of a budget above which stint warns. */
+const nearShare = 0.8
+
+export function budgetLevel(size: Size, { maxBytes, maxFiles }: Budget): 'within' | 'near' | 'over' {
+  const isPast = (share: number): boolean =>
+    (maxBytes !== undefined && countedBytes(size) > maxBytes * share) ||
+    (maxFiles !== undefined && size.files > maxFiles * share)
+  return isPast(1) ? 'over' : isPast(nearShare) ? 'near' : 'within'
+}
+
+/** Formats the use of each limit that is set, as in `1.2 MiB of 1 MiB, 3 of 10 files`. */
+function describeUse(size: Size, { maxBytes, maxFiles }: Budget): string {
+  return [
+    maxBytes === undefined ? '' : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
+    maxFiles === undefined ? '' : `${size.files} of ${maxFiles} files`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
 }

@@ -3,7 +3,6 @@ import { after, systemClock } from '../../base/process/clock.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { type MeasuredEntry, measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
-import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { showWork } from '../terminal/progress.ts'
 import { formatSpace, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
@@ -22,7 +21,6 @@ export const tempCheckCommand = defineBareCommand({
   summary: 'Exits with 3 if dead runs have left anything: proof, for CI, that cleanup works.',
   options: {
     wait: { type: 'duration', value: 'D', help: 'how long to wait for cleanup that is under way (2s)' },
-    ...budgetOptions,
   },
   examples: [
     ['stint temp check', 'the last step of a CI job'],
@@ -32,7 +30,6 @@ export const tempCheckCommand = defineBareCommand({
     const { warn, say, screen } = context
     const withinMs = options.wait ?? defaultWaitMs
     const entries = await showWork('measuring', context, () => waitForCleanup(withinMs))
-    warnOfBudget(sumEntries(entries), readBudget(options), warn)
     for (const [reason, why] of Object.entries(unjudged)) {
       const kept = entries.filter((entry) => entry.reason === reason)
       if (kept[0] === undefined) continue

@@ -2,7 +2,6 @@ import { wrap } from '../../base/text/wrap.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
-import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { showWork } from '../terminal/progress.ts'
 import { formatSpace, plural, shortPath } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
@@ -13,18 +12,15 @@ export const tempListCommand = defineBareCommand({
     'Every scratch, output, trash entry and tracked record: whose, how big, how old, what a sweep would do.',
   options: {
     sort: { type: 'string', choices: ['size', 'age', 'name'], help: 'the largest or oldest first (size)' },
-    ...budgetOptions,
   },
   examples: [
     ['stint temp list', 'the largest first'],
     ['stint temp list --sort age --json', 'the oldest first, for scripts'],
-    ['stint temp list --max-bytes 10GB', 'with a warning when it is too much'],
   ],
   async run(context, { options }) {
     const measured = await showWork('measuring', context, () => measureEntries())
     const entries = sortEntries(measured, options.sort ?? 'size')
     const total = sumEntries(entries)
-    warnOfBudget(total, readBudget(options), context.warn)
     return { root: findRoot()?.path ?? null, entries, total }
   },
   render: ({ root, entries, total }, { columns }) =>

@@ -11,7 +11,6 @@ import {
   sumEntries,
   summarizeHistory,
 } from '../../sweep/index.ts'
-import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { showWork } from '../terminal/progress.ts'
 import { watchScreen } from '../terminal/watch-screen.ts'
@@ -34,16 +33,11 @@ interface StatsData {
 export const tempStatsCommand = defineBareCommand({
   name: 'stats',
   summary: 'How much there is now, and what sweeps have found and removed. Every `stint sweep` adds a line.',
-  options: budgetOptions,
   examples: [
     ['stint temp stats', 'now, and since the first sweep'],
     ['stint temp stats --json', 'for scripts'],
   ],
-  async run(context, { options }): Promise<StatsData> {
-    const data = await showWork('measuring', context, gatherStats)
-    warnOfBudget(data.now, readBudget(options), context.warn)
-    return data
-  },
+  run: (context): Promise<StatsData> => showWork('measuring', context, gatherStats),
   render: (data, screen) => renderStats(data, screen).join('\n'),
 })
 

@@ -261,29 +261,6 @@ test('check waits for a cleanup that is under way', async () => {
   expect((await temp(world, 'check', '--wait', '60s')).code).toBe(0)
 })
 
-test('budgets warn in the envelope or on stderr, near the limit and above it; the exit code stays', async () => {
-  await using world = new World()
-  writeFileSync(join(plant(world, dead, { keep: 'always' }), 'big'), 'x'.repeat(9000))
-  const [{ disk_bytes = 0, files = 0 } = {}] = await list(world)
-  for (const command of ['list', 'stats', 'check']) {
-    const warnings = async (...flags: string[]) => {
-      const result = await temp(world, command, ...flags)
-      expect(result.code).toBe(0)
-      return result.envelope().warnings
-    }
-    expect(await warnings('--max-bytes', '1MB', '--max-files', '100')).toEqual([])
-    expect(await warnings('--max-bytes', String(disk_bytes))).toEqual([
-      expect.stringMatching(/^BUDGET: over 80% of the budget: .* of /),
-    ])
-    expect(await warnings('--max-bytes', '1k')).toEqual([
-      expect.stringMatching(/^BUDGET: over budget: .* of 1\.0 KiB$/),
-    ])
-    expect(await warnings('--max-files', String(files - 1))).toEqual([
-      expect.stringContaining(`${files} of 2 files`),
-    ])
-  }
-})
-
 test('every command shows what the disk lost to many small files, as du does, and their length beside it', async () => {
   await using world = new World()
   const path = plant(world, dead)

@@ -25,26 +25,6 @@ async function why(world: World, path: string): Promise<Why> {
   return dataOf(await temp(world, 'why', path)) as unknown as Why
 }
 
-test('a run is named by its id, the beginning of it, its program, or `.` inside it', async () => {
-  await using world = new World()
-  const path = plant(world, dead, { command: 'make' })
-  const other = plant(world, dead, { command: 'npm' }, 'req_00000000000000000000000000')
-  const run = basename(path)
-  for (const name of [run, run.slice(0, 20), run.slice(4, 20), `${run.slice(0, 8)}…${run.slice(-4)}`, 'make'])
-    expect(await why(world, name)).toMatchObject({ path, entry: { request_id: run, command: 'make' } })
-  const here = await world.stint(['temp', 'why', '.', '--json'], {
-    env: { STINT_REQUEST_ID: basename(other) },
-  })
-  expect(dataOf(here)).toMatchObject({ path: other })
-  const several = await temp(world, 'why', 'req_0')
-  expect(several.envelope().error).toMatchObject({
-    code: 'ARG_ERROR',
-    candidates: expect.arrayContaining([run, basename(other)]),
-  })
-  const none = await world.stint(['temp', 'why', 'cargo'], { env: { STINT_OUTPUT: 'text' } })
-  expect([none.code, none.stderr]).toEqual([5, expect.stringMatching(/\(NOT_FOUND\)[^]*\(make\)/)])
-})
-
 test('why shows the run, its session, its parent runs, the contexts and the test file', async () => {
   await using world = new World()
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })

@@ -2,28 +2,22 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
-import { listRuns, type TempEntry, type TracedPath, tracePath } from '../../sweep/index.ts'
-import { listNames, matchName } from '../match-name.ts'
+import { type TempEntry, type TracedPath, tracePath } from '../../sweep/index.ts'
 import { formatAge, formatSpace, plural } from '../text/format.ts'
 import { renderOwner } from './render-entries.ts'
 
-/** The argument of the command, which completion knows. */
-export const pathOrRun = 'PATH|RUN'
-
 export const tempWhyCommand = defineBareCommand({
   name: 'why',
-  summary:
-    'Shows which run, session, context and test made this path, and what will become of it; or the scratch of a run.',
-  positionals: pathOrRun,
+  summary: 'Shows which run, session, context and test made this path, and what will become of it.',
+  positionals: 'PATH',
   examples: [
     ['stint temp why "$TMPDIR/report.json"', 'a file in a scratch'],
     ['stint temp why /var/tmp/socket --json', 'a path elsewhere that a run tracks'],
-    ['stint temp why req_01JZ', 'a run, by the beginning of its id, or by its program'],
   ],
   async run(_, { positionals }) {
-    const name = onlyPath(positionals)
-    const now = Date.now()
-    const found = (await tracePath(name, now)) ?? (await traceRun(name, now))
+    const path = onlyPath(positionals)
+    const found = await tracePath(path, Date.now())
+    if (found === undefined) throw notFound(path)
     const { entry, contexts, tracked } = found
     return {
       ...found,
@@ -66,37 +60,15 @@ const fates: Record<TempEntry['reason'], string> = {
 function onlyPath(positionals: readonly string[]): string {
   const [path, extra] = positionals
   if (path === undefined || path === '' || path.includes('\0') || extra !== undefined)
-    throw new StintError('ARG_ERROR', 'give exactly one path or run')
+    throw new StintError('ARG_ERROR', 'give exactly one path')
   return path
 }
 
-/** Finds the scratch of the run that a name means: its id or the beginning of it, its program, or `.`. */
-async function traceRun(name: string, now: number): Promise<TracedPath> {
-  const runs = (await listRuns(now)).map(({ path, request_id, command }) => ({
-    path,
-    id: request_id ?? '',
-    agent: command,
-    isHere: request_id === process.env.STINT_REQUEST_ID,
-  }))
-  const { items } = matchName(name, runs)
-  const [only, other] = items
-  if (other !== undefined)
-    throw new StintError('ARG_ERROR', `${visibleText(name, 140)} matches ${items.length} runs`, {
-      hint: `Give more of the id: ${listNames(items.map(({ id }) => id))}.`,
-      facts: { candidates: items.map(({ id }) => id) },
-    })
-  const found = only && (await tracePath(only.path, now))
-  if (found === undefined) throw notFound(name, runs)
-  return found
-}
-
-function notFound(name: string, runs: readonly { id: string; agent: string | null }[]): StintError {
+function notFound(path: string): StintError {
   const root = findRoot()?.path
   const where = root === undefined ? 'there is no scratch root' : `it is not in ${root}, and no run tracks it`
-  const names = runs.map(({ id, agent }) => (agent === null ? id : `${id} (${visibleText(agent, 40)})`))
-  const known = names.length === 0 ? '' : ` Runs: ${listNames(names)}.`
-  return new StintError('NOT_FOUND', `nothing is known about ${visibleText(name)}: ${where}`, {
-    hint: `Check the path, and STINT_TMP_ROOT: it names the directory with the scratch root.${known}`,
+  return new StintError('NOT_FOUND', `nothing is known about ${visibleText(path)}: ${where}`, {
+    hint: 'Check the path, and STINT_TMP_ROOT: it names the directory with the scratch root.',
   })
 }
 

@@ -38,17 +38,6 @@ export async function tracePath(path: string, now: number): Promise<TracedPath |
   }
 }
 
-/** Lists the scratches of all runs in this user's root, without measuring them. */
-export async function listRuns(now: number): Promise<TempEntry[]> {
-  const root = findRoot()
-  if (root === undefined) return []
-  try {
-    return (await runInTurns(listEntries(root, now))).filter(({ kind }) => kind === 'scratch')
-  } catch (error) {
-    throw codedError(error, `look at ${root.path}`)
-  }
-}
-
 async function traceIn(root: ScratchRoot, path: string, now: number): Promise<TracedPath | undefined> {
   // The root is listed by its real path.
   const target = realParentPath(resolve(path))

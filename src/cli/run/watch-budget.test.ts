@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { budgetLevel } from './budget.ts'
+import { budgetLevel } from './watch-budget.ts'
 
 test('use up to the limit is within budget, and near it above 80 %', () => {
   const level = (bytes: number, files: number) =>
