@@ -19,6 +19,5 @@ function makePlace(): StorePlace {
     disown: (id) => addToManifest(id, 'store', 'another'),
     addToManifest,
     snapshots: false,
-    wants: false,
   }
 }

@@ -21,8 +21,6 @@ export interface StorePlace {
   addToManifest(id: string, key: string, value: unknown): void | Promise<void>
   /** False if the driver keeps no snapshots: then a resume replays everything. */
   snapshots?: boolean
-  /** False if the driver has no `want`: then a held session is given up only when it is idle. */
-  wants?: boolean
 }
 
 /** Cases of the store suite by title: what each does with a store and its place. */

@@ -2,14 +2,23 @@ import type { ConformanceCase, StoreCases, StorePlace } from './conformance-case
 import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
-import { holdCases } from './store-conformance/hold-cases.ts'
 import { lockCases } from './store-conformance/lock-cases.ts'
-import { nameCases } from './store-conformance/name-cases.ts'
 import { searchCases } from './store-conformance/search-cases.ts'
-import { secretCases } from './store-conformance/secret-cases.ts'
 import { sessionCases } from './store-conformance/session-cases.ts'
 import { slotCases } from './store-conformance/slot-cases.ts'
 import { visitCases } from './store-conformance/visit-cases.ts'
+
+/** What a driver decides. What stint does above every driver is no case: it is the same for all. */
+export const driverCases: StoreCases = {
+  ...sessionCases,
+  ...eventCases,
+  ...searchCases,
+  ...slotCases,
+  ...actCases,
+  ...forkCases,
+  ...visitCases,
+  ...lockCases,
+}
 
 /**
  * The cases that every session store must pass. `makePlace` is called once for each case and returns an empty
@@ -18,25 +27,18 @@ import { visitCases } from './store-conformance/visit-cases.ts'
  * @example
  * for (const { title, run } of storeConformance(() => myPlace())) test(title, run)
  */
-export function storeConformance(makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] {
-  const cases: StoreCases = {
-    ...sessionCases,
-    ...nameCases,
-    ...eventCases,
-    ...searchCases,
-    ...slotCases,
-    ...actCases,
-    ...secretCases,
-    ...forkCases,
-    ...visitCases,
-    ...lockCases,
-    ...holdCases,
-  }
-  return Object.entries(cases).map(([title, run]) => ({
+export const storeConformance = (makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] =>
+  casesOf(driverCases, makePlace)
+
+/** @internal */
+export const casesOf = (
+  cases: StoreCases,
+  makePlace: () => StorePlace | Promise<StorePlace>,
+): ConformanceCase[] =>
+  Object.entries(cases).map(([title, run]) => ({
     title,
     async run() {
       const place = await makePlace()
       await run(await place.open(), place)
     },
   }))
-}

@@ -4,7 +4,7 @@ import { expectRefusedWith, noTimes } from '../../../test/support/odd-clocks.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { SessionStore } from '../../session/index.ts'
-import { storeConformance } from '../../testing/store-conformance.ts'
+import { storeCases } from '../../../test/support/store-cases/index.ts'
 import type { StorePlace } from '../../testing/conformance-case.ts'
 import { ulid } from '../../base/text/id.ts'
 import { migrate } from '../migrate.ts'
@@ -58,7 +58,7 @@ describe.each<[string, () => PostgresPool]>([
     make({ max: 1, options: '-c default_transaction_isolation=serializable' }),
   ],
 ])('sessions in %s', (name, make) => {
-  test.each(storeConformance(() => makePlace(name, make)))('$title', async ({ run }) => {
+  test.each(storeCases(() => makePlace(name, make)))('$title', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined()
   })
 })

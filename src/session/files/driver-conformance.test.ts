@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { storeConformance } from '../../testing/store-conformance.ts'
+import { storeCases } from '../../../test/support/store-cases/index.ts'
 import type { StorePlace } from '../../testing/conformance-case.ts'
 import { filesystemStore } from './driver.ts'
 
@@ -29,7 +29,7 @@ function makePlace(): StorePlace {
   }
 }
 
-const cases = storeConformance(makePlace).map(({ title, run }) => [title, run] as const)
+const cases = storeCases(makePlace).map(({ title, run }) => [title, run] as const)
 
 test.each(cases)('%s', async (_, run) => {
   await expect(run()).resolves.toBeUndefined()

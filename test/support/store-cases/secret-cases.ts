@@ -1,7 +1,13 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { ulid } from '../../base/text/id.ts'
-import type { Session } from '../../session/index.ts'
-import { collect, fieldsOf, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
+import { ulid } from '../../../src/base/text/id.ts'
+import type { Session } from '../../../src/session/index.ts'
+import {
+  collect,
+  fieldsOf,
+  rejects,
+  type StoreCases,
+  valuesOf,
+} from '../../../src/testing/conformance-case.ts'
 
 /** Sets an environment variable to a new secret while `use` runs. */
 async function withSecret(use: (name: string, value: string) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, throws } from 'node:assert/strict'
-import type { CreateOptions } from '../../session/index.ts'
-import { collect, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
+import type { CreateOptions } from '../../../src/session/index.ts'
+import { collect, rejects, type StoreCases, valuesOf } from '../../../src/testing/conformance-case.ts'
 
 const oddKeys = [
   'thread 1',
