@@ -124,7 +124,7 @@ test.concurrent.each([
   const { error, meta } = result.envelope()
   expect(result).toMatchObject({ code: 2, stderr: '' })
   expect(error).toMatchObject({ code: 'ARG_ERROR', message: expect.stringContaining(message) as string })
-  expect(meta.session_tmp_dir).toBe(undefined)
+  expect(meta.session_tmp_dir).toBe(null)
   expect(readdirSync(world.tmp)).toEqual([])
 })
 

@@ -29,7 +29,8 @@ export interface EnvelopeError {
 export interface EnvelopeMeta {
   duration_ms: number
   request_id: string
-  session_tmp_dir?: string
+  /** The scratch of the run; null before there is one, or if the command has none. */
+  session_tmp_dir: string | null
   session_pid_file?: string
   session_id?: string
   trace_id?: string
@@ -80,7 +81,7 @@ export class Reply {
 
   constructor(name: string, requestId: string) {
     this.name = name
-    this.meta = { duration_ms: 0, request_id: requestId }
+    this.meta = { duration_ms: 0, request_id: requestId, session_tmp_dir: null }
     if (process.env.STINT_TRACE_ID) this.meta.trace_id = process.env.STINT_TRACE_ID
   }
 

@@ -130,8 +130,12 @@ export async function askWithin<Answer>(ms: number, ask: () => Promise<Answer>):
   }
 }
 
-/** SQL for a time of the server as a JavaScript number: milliseconds since the epoch. */
-export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::float8`
+/**
+ * SQL for a time of the server as a JavaScript number: milliseconds since the epoch. As JSON, because `pg`
+ * returns a bigint as a string, and a role with a low `extra_float_digits` gets float8 values rounded.
+ */
+export const milliseconds = (time: string): string =>
+  `to_json(round(extract(epoch FROM ${time}) * 1000)::bigint)`
 
 /** SQL that makes this transaction wait for the disk, even where `synchronous_commit = off` is configured. */
 export const untilOnDisk = `CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`

@@ -164,11 +164,6 @@ export interface HeldSession extends SessionRecords {
   snapshot?(state: FoldedState, payloadOf: (slot: string) => string, isClosing?: boolean): Promise<number>
   /** Optional: where both logs end; the close revision attests it. */
   ends?(): LogEnds
-  /**
-   * Optional: gives the session back without the event loop, as the process ends: writes what was appended
-   * and, with `turnsOf`, records the close. It may throw.
-   */
-  endNow?(turnsOf?: () => number): void
   /** Optional: called every 30 s to show other processes that the holder is alive. */
   beat?(): void | Promise<void>
 }

@@ -1,9 +1,8 @@
 import { errorCode } from '../base/errors/stint-error.ts'
-import type { UnsettledAct } from './audit-record.ts'
 import { checkStrings } from './create-manifest.ts'
 import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
-import { endAtExit } from './end-at-exit.ts'
+import { closeAtEnd } from './close-at-end.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
@@ -11,7 +10,7 @@ import type { Manifest } from './manifest.ts'
 import { checkEvent, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
-import type { Act, ActOutcome, Session } from './session.ts'
+import type { Act, OpenAct, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
 import { type FoldedState, isCritical, isWorthIt, slotType, turnType, visitedRecords } from './state.ts'
 import type {
@@ -82,12 +81,7 @@ export class LiveSession implements Session {
       secrets,
     )
     this.#beating = setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref()
-    const endNow = (): void => {
-      this.#closed = true
-      held.endNow?.(() => this.turns)
-    }
-    const ending = { id: this.id, endNow: held.endNow && endNow, close: () => this.close() }
-    this.#forget = endAtExit(ending)
+    this.#forget = closeAtEnd(this)
   }
 
   get id(): string {
@@ -202,12 +196,11 @@ export class LiveSession implements Session {
     return await this.#acts.act(act, perform, again)
   }
 
-  async settle(act: string, outcome: ActOutcome): Promise<void> {
-    await this.#acts.settle(act, outcome)
-  }
-
-  unsettled(): UnsettledAct[] {
-    return [...this.#state.unsettled.values()]
+  unsettled(): OpenAct[] {
+    return [...this.#state.unsettled.values()].map((act) => ({
+      ...act,
+      settle: (outcome) => this.#acts.settle(act, outcome),
+    }))
   }
 
   async snapshot(): Promise<void> {

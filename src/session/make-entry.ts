@@ -28,9 +28,13 @@ export function makeExactEntry(
   return entryOf(entry, isLeftOut ? 'null' : exactJson(data, slot === undefined ? 'data' : 'value'), gate)
 }
 
-/** `ARG_ERROR` unless it is an object: plain JavaScript callers are not type-checked. */
-export function checkEvent(event: unknown): void {
-  if (!isRecord(event)) throw new StintError('ARG_ERROR', 'an event must be an object with a `type`')
+/** `ARG_ERROR` unless an event is an object. */
+export const checkEvent = (event: unknown): void =>
+  checkObject(event, 'an event must be an object with a `type`')
+
+/** `ARG_ERROR` with this message unless the value is an object: JavaScript callers are not type-checked. */
+export function checkObject(value: unknown, message: string): void {
+  if (!isRecord(value)) throw new StintError('ARG_ERROR', message)
 }
 
 /** Makes an entry of what JSON keeps of the data; `ARG_ERROR` for a cycle, a BigInt, or too much data. */
@@ -78,7 +82,9 @@ export interface AuditFields extends NewAudit {
 }
 
 /** Makes the entry of an audit line: checked, and without secrets. */
-export function makeAuditEntry({ phase, masked, ...fields }: AuditFields, gate: SecretGate): LogEntry {
+export function makeAuditEntry(line: AuditFields, gate: SecretGate): LogEntry {
+  checkObject(line, 'an audit line must be an object with an `action`')
+  const { phase, masked, ...fields } = line
   checkName('action', fields.action)
   for (const name of ['subject', 'key', 'act'] as const) {
     const value = fields[name]

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { ulid } from '../base/text/id.ts'
-import { type AuditRecord, auditRecordFrom, auditRecordOf } from './audit-record.ts'
+import { type AuditRecord, auditRecordFrom, auditRecordOf, type UnsettledAct } from './audit-record.ts'
 import type { HeldSession, StoredReceipt } from './driver.ts'
-import { type AuditFields, makeAuditEntry } from './make-entry.ts'
+import { type AuditFields, checkObject, makeAuditEntry } from './make-entry.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import { type FoldedState, applyAuditRecord } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
@@ -47,6 +47,7 @@ export class SessionActs {
 
   /** Performs an act. With a key it is performed once in the life of the session. */
   async act<T>(act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
+    checkObject(act, 'an act must be an object with an `action`')
     const { key } = act
     if (key === undefined) return await this.#perform(act, perform)
     const within = underWay.getStore() ?? []
@@ -67,13 +68,15 @@ export class SessionActs {
     }
   }
 
-  /** Records the outcome of an act; `ARG_ERROR` if the act is unknown and the outcome names no action. */
-  async settle(act: string, outcome: ActOutcome): Promise<void> {
-    const action = outcome.action ?? this.#state.unsettled.get(act)?.action
-    if (action === undefined)
-      throw new StintError('ARG_ERROR', `there is no act ${JSON.stringify(act)} without an outcome`, {
-        hint: '`session.unsettled()` lists all there are.',
-      })
+  /** Records how an act ended that has no outcome; `ARG_ERROR` if it has one by now. */
+  async settle({ act, action }: UnsettledAct, outcome: ActOutcome): Promise<void> {
+    if (!this.#state.unsettled.has(act))
+      throw new StintError('ARG_ERROR', `the act ${action} (${act}) has an outcome already`)
+    checkObject(outcome, 'the outcome of an act is `{ ok: true, result }` or `{ ok: false, error }`')
+    await this.#recordOutcome({ act, action }, outcome)
+  }
+
+  async #recordOutcome({ act, action }: { act: string; action: string }, outcome: ActOutcome): Promise<void> {
     await this.record({ ...outcome, action, phase: 'outcome', act })
   }
 
@@ -131,28 +134,28 @@ export class SessionActs {
   }
 
   async #perform<T>(act: Act, perform: () => Promise<T> | T): Promise<T> {
-    const id = `act_${ulid()}`
-    await this.record({ ...act, phase: 'intent', act: id })
+    const intent = { act: `act_${ulid()}`, action: act.action }
+    await this.record({ ...act, phase: 'intent', act: intent.act })
     let result: T
     try {
       result = await perform()
     } catch (error) {
-      await this.settle(id, { action: act.action, ok: false, error: describeFailure(error) }).catch(() => {
+      await this.#recordOutcome(intent, { ok: false, error: describeFailure(error) }).catch(() => {
         // The caller must see the error of the act. `unsettled` shows that the outcome is missing.
       })
       throw error
     }
-    await this.#settleDone(id, act.action, result)
+    await this.#recordDone(intent, result)
     return result
   }
 
   /** Records that an act was done. If JSON cannot hold its result, the outcome is recorded without it. */
-  async #settleDone(act: string, action: string, result: unknown): Promise<void> {
+  async #recordDone(intent: { act: string; action: string }, result: unknown): Promise<void> {
     try {
-      await this.settle(act, { action, ok: true, result })
+      await this.#recordOutcome(intent, { ok: true, result })
     } catch (error) {
       if (errorCode(error) !== 'ARG_ERROR') throw error
-      await this.settle(act, { action, ok: true })
+      await this.#recordOutcome(intent, { ok: true, result: undefined })
       throw new StintError(
         'ARG_ERROR',
         `the act was done, and its result was not recorded: ${errorMessage(error)}`,

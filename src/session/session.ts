@@ -56,22 +56,26 @@ export interface Session extends AsyncDisposable {
    * keeps of it, with secrets replaced.
    */
   act<T>(act: Act, perform: () => Promise<T> | T, options?: { again?: boolean }): Promise<T>
-  /** Records how an act ended, if its outcome is missing. */
-  settle(act: string, outcome: ActOutcome): Promise<void>
-  /** The acts that were begun and have no recorded outcome: done, not done, or half done. */
-  unsettled(): UnsettledAct[]
+  /**
+   * The acts that were begun and have no recorded outcome: done, not done, or half done. Find out which, and
+   * record it with `settle`.
+   *
+   * @example
+   * for (const act of session.unsettled()) await act.settle({ ok: true, result: await lookUp(act.subject) })
+   */
+  unsettled(): OpenAct[]
   /** Takes a snapshot, whatever the policy says: the next resume begins here. */
   snapshot(): Promise<void>
   /** Changes the title, workspace or mode: a new revision of the manifest. */
   annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void>
-  /** Takes in what visitors left, and reads the events in order or from the end, without keeping them. */
+  /** Reads the events in order or from the end, without keeping them. */
   events(options?: EventOptions): AsyncIterable<SessionEvent>
-  /** Takes in what visitors left, and returns the newest events, oldest first. */
+  /** The newest events, oldest first. */
   tail(count: number): Promise<SessionEvent[]>
   /** Copies the session up to a record, under a new id and held for writing; this one goes on. */
   fork(options?: ForkOptions): Promise<Session>
   /**
-   * Takes in what visitors left, takes a snapshot, records the close and gives the lock back. If the close
+   * Takes a snapshot, records the close and gives the lock back. If the close
    * cannot be recorded, on a full disk for example, it still gives the lock back, and the session counts as
    * crashed. If it cannot give the lock back either, it can be called again.
    */
@@ -81,10 +85,12 @@ export interface Session extends AsyncDisposable {
 /** An act to be recorded before and after it is performed. */
 export interface Act extends Pick<NewAudit, 'action' | 'subject' | 'key' | 'detail'> {}
 
-/** How an act ended. The action is that of its intent, unless it is given. */
-export interface ActOutcome {
-  action?: string
-  ok: boolean
-  result?: unknown
-  error?: { code?: string; message: string }
+/** An act without an outcome. `settle` records how it ended. */
+export interface OpenAct extends UnsettledAct {
+  settle(outcome: ActOutcome): Promise<void>
 }
+
+/** How an act ended. A later `act` with its key returns the result, so one that is done needs a `result`. */
+export type ActOutcome =
+  | { ok: true; result: unknown }
+  | { ok: false; error?: { code?: string; message: string } }

@@ -4,7 +4,7 @@ import { errorCode, errorMessage, notRetryable } from '../base/errors/stint-erro
 import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { holderOf } from './driver-defaults.ts'
-import { endAtExit } from './end-at-exit.ts'
+import { closeAtEnd } from './close-at-end.ts'
 import type { HeldSession, LogEntry, StoreDriver } from './driver.ts'
 import { inspectionOf } from './inspection.ts'
 import { giveBack, takeSnapshot } from './live-session.ts'
@@ -32,7 +32,7 @@ export async function visitSession<T>(
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
-  const forget = endAtExit(visitEnding(id, held))
+  const forget = closeAtEnd({ id, close: () => giveBack(held) })
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
   const append = async (log: LogName, entry: LogEntry): Promise<Receipt> => {
@@ -63,13 +63,6 @@ export async function visitSession<T>(
     }
   }
 }
-
-/** How a visit ends if the process ends meanwhile: what it has written stays. */
-const visitEnding = (id: string, held: HeldSession): Parameters<typeof endAtExit>[0] => ({
-  id,
-  endNow: held.endNow && (() => held.endNow?.()),
-  close: () => giveBack(held),
-})
 
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
 async function snapshotIfDue(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {

@@ -149,4 +149,7 @@ test('no forged record can name a process group or an invalid pid', () => {
   )
   expect(parseIdentity(null)).toBeUndefined()
   expect(parseIdentity(JSON.parse(JSON.stringify(them)))).toEqual(them)
+  const threaded = { ...them, thread: { tid: 43, started: 1001 } }
+  expect(parseIdentity(JSON.parse(JSON.stringify(threaded)))).toEqual(threaded)
+  expect(parseIdentity({ ...them, thread: { tid: -1, started: 1001 } })).toEqual(them)
 })

@@ -1,10 +1,23 @@
-import { type Machine, type ProcessStat, pidExists, readProcessStat, thisMachine } from './platform.ts'
+import {
+  type Machine,
+  type ProcessStat,
+  ownThread,
+  pidExists,
+  readProcessStat,
+  readThreadStat,
+  thisMachine,
+} from './platform.ts'
 
 /** Identifies one process for good: a pid is reused, but not with the same start time, boot and namespace. */
 export interface Identity extends Machine {
   pid: number
   /** Start time in clock ticks since boot; null where the platform gives none. */
   started: number | null
+  /**
+   * Set for a worker thread, where /proc shows threads: `terminate` ends it without running any of its code,
+   * while its process goes on.
+   */
+  thread?: { tid: number; started: number }
 }
 
 /** Whether an identified process is still running; `unknown` if this machine cannot tell. */
@@ -22,9 +35,12 @@ export function identify(pid: number = process.pid): Identity | undefined {
 
 let self: Identity | undefined
 
-/** The identity of this process, read once: its records must all name the same process. */
+/** The identity of this process, or of this worker thread, read once: all its records must name the same. */
 export function ownIdentity(): Identity {
-  self ??= identify() ?? { pid: process.pid, started: null, ...thisMachine() }
+  if (self !== undefined) return self
+  const thread = ownThread()
+  const own = identify() ?? { pid: process.pid, started: null, ...thisMachine() }
+  self = thread === undefined ? own : { ...own, thread }
   return self
 }
 
@@ -36,7 +52,15 @@ export function ownIdentity(): Identity {
  * if (child === undefined || liveness(child) === 'dead') restart()
  */
 export function liveness(identity: Identity): Liveness {
-  return judge(identity, thisMachine(), sight)
+  const life = judge(identity, thisMachine(), sight)
+  return life === 'alive' && isThreadGone(identity) ? 'dead' : life
+}
+
+/** Has the thread of a living process ended? */
+function isThreadGone({ pid, thread }: Identity): boolean {
+  // A process that /proc hides shows no threads either.
+  if (thread === undefined || readProcessStat(pid) === undefined) return false
+  return readThreadStat(pid, thread.tid)?.started !== thread.started
 }
 
 function sight(pid: number): Sighting {
@@ -66,11 +90,14 @@ export function judge(them: Identity, here: Machine, look: (pid: number) => Sigh
 /** Parses an identity from a file that may be damaged or forged; undefined if it is not one. */
 export function parseIdentity(value: unknown): Identity | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const { pid, started, boot, host, pidns, timens } = value as Record<string, unknown>
+  const { pid, started, boot, host, pidns, timens, thread } = value as Record<string, unknown>
   if (!isPid(pid) || !(started === null || Number.isSafeInteger(started))) return undefined
   if (typeof boot !== 'string' || typeof host !== 'string' || typeof pidns !== 'string') return undefined
   const time = typeof timens === 'string' ? timens : ''
-  return { pid, started: started as number | null, boot, host, pidns, timens: time }
+  const identity: Identity = { pid, started: started as number | null, boot, host, pidns, timens: time }
+  const { tid, started: since } = (thread ?? {}) as Record<string, unknown>
+  if (isPid(tid) && Number.isSafeInteger(since)) identity.thread = { tid, started: since as number }
+  return identity
 }
 
 // kill(0) and kill(-n) signal whole process groups: a forged record must never cause that.

@@ -53,6 +53,20 @@ export function readProcessStat(pid: number): ProcessStat | undefined {
 const lookUpStat = (pid: number): ProcessStat | undefined =>
   ifPossible(() => (isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined))
 
+/** Reads the stat of a thread; undefined if /proc does not show the thread. */
+export const readThreadStat = (pid: number, tid: number): ProcessStat | undefined =>
+  ifPossible(() =>
+    isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/task/${tid}/stat`, 'utf8')) : undefined,
+  )
+
+/** The worker thread in which this code runs; undefined in the main thread, and without /proc. */
+export function ownThread(): { tid: number; started: number } | undefined {
+  const link = ifPossible(() => readlinkSync('/proc/thread-self')) ?? ''
+  const tid = Number(/^\d+\/task\/(\d+)$/.exec(link)?.[1] ?? process.pid)
+  const stat = tid === process.pid ? undefined : readThreadStat(process.pid, tid)
+  return stat && { tid, started: stat.started }
+}
+
 /**
  * The text of a file of the system's, such as those in /proc; undefined if it cannot be read. As text, Node
  * opens, reads and closes it in one call, which the hook makes many times.

@@ -63,6 +63,18 @@ describe.each<[string, () => PostgresPool]>([
   })
 })
 
+test('times are right for a role with few digits in floating-point numbers', async () => {
+  const pool = server.pool({ database, options: '-c extra_float_digits=-15' })
+  const store = postgresStore({ pool })
+  const before = Date.now()
+  const session = await store.create({ id: 'digits' })
+  const { at } = await session.append({ type: 'note' })
+  await session.close()
+  const { summary } = await store.inspect('digits')
+  expect(summary.lastAt).toBe(at)
+  expect(summary.createdAt).toBeGreaterThanOrEqual(before)
+})
+
 test('a purged session leaves no row in any table', async () => {
   const pool = server.pool({ database })
   const store = postgresStore({ pool })

@@ -103,7 +103,7 @@ export class PostgresDriver implements StoreDriver {
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
     const filter = 'store = $1 AND ($2::text IS NULL OR workspace = $2) AND ($3::text IS NULL OR tool = $3)'
     const rows = await this.#database.query(
-      `${selectSessionRows(filter)} ORDER BY last_at DESC, id`,
+      `${selectSessionRows(filter)} ORDER BY session.last_at DESC, id`,
       postgresId,
       workspace ?? null,
       tool ?? null,

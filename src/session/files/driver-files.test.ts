@@ -172,7 +172,7 @@ test('a session resumes with the same state, with and without its snapshots', as
         return {
           turns,
           lastSeq,
-          unsettled: resumed.unsettled(),
+          unsettled: JSON.parse(JSON.stringify(resumed.unsettled())) as unknown,
           slots: await (await store.inspect(id)).slots(),
         }
       }

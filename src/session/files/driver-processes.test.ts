@@ -18,6 +18,8 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
+const libraryUrl = new URL('../../../dist/index.js', import.meta.url).href
+
 const typesOf = async (id: string): Promise<string[]> => {
   const types: string[] = []
   for await (const { type } of (await store.inspect(id)).events()) types.push(type)
@@ -45,6 +47,32 @@ test('a session that another process holds is refused with its pid, and resumes 
   await session.close()
   expect(await store.list()).toMatchObject([{ state: 'closed', records: 2 }])
 })
+
+test.runIf(process.platform === 'linux')(
+  'a session of a worker thread that was terminated is free at once, also for its own process',
+  async () => {
+    const script = `
+      const { Worker } = await import('node:worker_threads')
+      const { filesystemStore } = await import(${JSON.stringify(libraryUrl)})
+      const worker = new Worker(\`import(${JSON.stringify(libraryUrl)}).then(async ({ filesystemStore }) => {
+        const session = await filesystemStore({ home: ${JSON.stringify(home)} }).create({ id: 'threaded' })
+        await session.append({ type: 'first' })
+        require('node:worker_threads').parentPort.postMessage('holds')
+        setInterval(() => {}, 1000)
+      })\`, { eval: true })
+      await new Promise((resolve) => worker.once('message', resolve))
+      const store = filesystemStore({ home: ${JSON.stringify(home)} })
+      const { code } = await store.resume('threaded').catch((error) => error)
+      await worker.terminate()
+      const session = await store.resume('threaded')
+      await session.append({ type: 'second' })
+      await session.close()
+      console.log(JSON.stringify([code, session.report.tookOverFrom.process.pid === process.pid]))`
+    const { stdout } = await world.start(process.execPath, ['--input-type=module', '-e', script]).finished
+    expect(JSON.parse(stdout)).toEqual(['SESSION_LOCKED', true])
+    expect(await typesOf('threaded')).toEqual(['first', 'second'])
+  },
+)
 
 test('a process that waits for a living holder gets the session when the holder is killed', async () => {
   const holder = await SessionHolder.start(world, home)

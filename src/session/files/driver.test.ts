@@ -49,7 +49,8 @@ test('an outcome that is recorded while the first act with a key reads the audit
     session.id,
   )
   let settled: Promise<void> | undefined
-  onAuditRead = () => (settled ??= again.settle('act_1', { ok: true, result: 'paid' }))
+  const [open] = again.unsettled()
+  onAuditRead = () => (settled ??= open?.settle({ ok: true, result: 'paid' }))
   await again.act({ action: 'look', key: 'first' }, () => 1)
   await settled
   expect(settled).toBeDefined()

@@ -14,7 +14,7 @@ import type {
   WriteGuard,
 } from '../driver.ts'
 import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
-import { type AppendPoint, attestEnds, type LogName, type LogPositions } from '../log/log-end.ts'
+import type { AppendPoint, LogName, LogPositions } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
@@ -235,21 +235,6 @@ export class FilesystemSession implements HeldSession {
 
   async release(): Promise<void> {
     await this.#run('close the session', this.#release())
-  }
-
-  endNow(turnsOf?: () => number): void {
-    this.#context.queue.endNow(this.#end(turnsOf))
-  }
-
-  *#end(turnsOf: (() => number) | undefined): DiskSteps {
-    try {
-      yield* this.#journal.flush()
-      // A close that was under way may have recorded it already.
-      if (turnsOf !== undefined && this.#manifest.revisions.at(-1)?.kind !== 'close')
-        yield* this.#revise({ kind: 'close', ...attestEnds(this.ends()), turns: turnsOf() })
-    } finally {
-      yield* this.#release()
-    }
   }
 
   *#release(): DiskSteps {

@@ -25,6 +25,8 @@ export const actCases: StoreCases = {
       'ARG_ERROR',
       session.audit({ action: '' }),
       session.audit({ action: 'x', phase: 'odd' as 'intent' }),
+      session.audit(null as unknown as { action: string }),
+      session.act(null as unknown as { action: string }, () => 1),
     )
   },
   async 'an intent is recorded before the act, its outcome after it'(store) {
@@ -103,9 +105,11 @@ export const actCases: StoreCases = {
       'ACT_UNCERTAIN',
       again.act({ action: 'pay', subject: 'rent', key: 'k' }, () => 1),
     )
-    await again.settle('act_1', { ok: true, result: 'paid' })
+    const [rent] = again.unsettled()
+    await rent?.settle({ ok: true, result: 'paid' })
     equal(await again.act({ action: 'pay', subject: 'rent', key: 'k' }, () => 1), 'paid')
-    await rejects('ARG_ERROR', again.settle('act_3', { ok: true }))
+    await rejects('ARG_ERROR', rent?.settle({ ok: false }) ?? Promise.resolve())
+    deepEqual(await valuesOf(again.unsettled(), 'act'), ['act_2'])
     equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
     equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
   },
@@ -121,7 +125,8 @@ export const actCases: StoreCases = {
       await using again = await (await place.open()).resume(session.id)
       // The first act with a key reads the audit log: the outcome comes before that, or meanwhile.
       const first = key === 'l' ? again.act({ action: 'look', key: 'first' }, () => 1) : undefined
-      const settled = again.settle(`act_${key}`, { ok: true, result: 'paid' })
+      const open = again.unsettled().find(({ act }) => act === `act_${key}`)
+      const settled = open?.settle({ ok: true, result: 'paid' })
       equal(await again.act({ action: 'pay', key }, () => 'paid twice'), 'paid')
       await Promise.all([first, settled])
     }

@@ -20,6 +20,30 @@ export const sessionCases: StoreCases = {
     await session.close()
     await (await store.resume(session.id)).close()
   },
+  async 'a NUL in names, labels, events and audit lines comes back, or is left out of a summary'(
+    store,
+    place,
+  ) {
+    const text = 'a\0b'
+    const session = await store.create({
+      tool: text,
+      title: text,
+      workspace: text,
+      labels: { [text]: text },
+      purpose: text,
+    })
+    await session.annotate({ title: `${text}c` })
+    await session.append({ type: text, data: { [text]: text } })
+    await session.audit({ action: text, subject: text })
+    await session.slot('s', { version: text, initial: '' }).set(text)
+    await session.close()
+    await using again = await (await place.open()).resume(session.id)
+    equal(again.slot('s', { version: text, initial: '' }).value, text)
+    deepEqual(await fieldsOf(again.tail(1), 'type', 'data'), [[text, { [text]: text }]])
+    const [summary] = await store.list()
+    deepEqual(summary?.labels, { [text]: text })
+    ok([text, 'ab'].includes(summary?.tool ?? ''))
+  },
   async 'a session gets a new id, or the one it is given'(store) {
     await using minted = await store.create()
     match(minted.id, /^ses_[0-9A-HJKMNP-TV-Z]{26}$/)
