@@ -2,11 +2,8 @@ import type { DiskSpace } from '../base/fs/disk-space.ts'
 import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
 import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 
-/**
- * The parts a sweep can be limited to. Sessions do not expire, so `sessions` is never part of `all`. `locks`
- * is, for the command: the function `sweep` knows nothing of leases, and finds nothing there.
- */
-export const sweepScopes = ['scratch', 'outputs', 'trash', 'locks', 'sessions', 'all'] as const
+/** What a sweep looks at. Sessions do not expire, so `sessions` is no part of `all`. */
+export const sweepScopes = ['all', 'sessions'] as const
 export type SweepScope = (typeof sweepScopes)[number]
 
 /** The result of a sweep: removed and kept entries, and failures. */

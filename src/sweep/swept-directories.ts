@@ -15,15 +15,14 @@ export interface SweptDirectory {
   root?: ScratchRoot
 }
 
-export interface DirectoriesOptions {
-  root?: ScratchRoot
-  /** Creates nothing, not even the trash. */
-  dryRun?: boolean
-}
-
-/** The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. */
-export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): SweptDirectory[] {
-  if (scope === 'locks') return []
+/**
+ * The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. A dry run creates
+ * nothing, not even the trash.
+ */
+export function directoriesIn(
+  scope: SweepScope,
+  options: { root?: ScratchRoot; dryRun?: boolean },
+): SweptDirectory[] {
   if (scope === 'sessions') {
     const path = findSessionTrash()
     return path === undefined ? [] : [{ kind: 'sessions', path }]
@@ -31,18 +30,15 @@ export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): S
   const root = options.root ?? findRoot()
   if (root === undefined) return []
   if (!options.dryRun) ensureScratchDirectory(root.trash)
-  // Trash and outputs come first: judging them needs no look at processes.
-  const byScope: Record<Exclude<SweepScope, 'locks' | 'sessions' | 'all'>, SweptDirectory[]> = {
-    trash: [{ kind: 'trash', path: root.trash, root }],
-    outputs: [{ kind: 'out', path: root.out, root }],
-    scratch: [
-      { kind: 'runs', path: root.runs, root },
-      { kind: 'root', path: root.path, root },
-      // Only a record without a scratch is judged by itself, so the records come after the scratches.
-      { kind: 'tracked', path: root.tracked, root },
-    ],
-  }
-  return scope === 'all' ? Object.values(byScope).flat() : byScope[scope]
+  return [
+    // Trash and outputs come first: judging them needs no look at processes.
+    { kind: 'trash', path: root.trash, root },
+    { kind: 'out', path: root.out, root },
+    { kind: 'runs', path: root.runs, root },
+    { kind: 'root', path: root.path, root },
+    // Only a record without a scratch is judged by itself, so the records come after the scratches.
+    { kind: 'tracked', path: root.tracked, root },
+  ]
 }
 
 /**

@@ -109,10 +109,10 @@ function inBash(words: readonly string[]): string[] {
 test('bash completes commands, options and values of the real stint, and offers no files as session ids', () => {
   expect(inBash(['stint', 'swe'])).toEqual(['sweep'])
   expect(inBash(['stint', 'sweep', '--dry'])).toEqual(['--dry-run'])
-  expect(inBash(['stint', 'sweep', '--scope', 'o'])).toEqual(['outputs'])
-  // Bash passes `--scope=o` and `--scope=` as separate words.
-  expect(inBash(['stint', 'sweep', '--scope', '=', 'o'])).toEqual(['outputs'])
-  expect(inBash(['stint', 'sweep', '--scope', '='])).toContain('outputs')
+  expect(inBash(['stint', 'sweep', '--scope', 's'])).toEqual(['sessions'])
+  // Bash passes `--scope=s` and `--scope=` as separate words.
+  expect(inBash(['stint', 'sweep', '--scope', '=', 's'])).toEqual(['sessions'])
+  expect(inBash(['stint', 'sweep', '--scope', '='])).toContain('sessions')
   expect(inBash(['stint', 'sessions', 'show', ''])).toEqual([])
 })
 

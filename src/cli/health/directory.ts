@@ -1,10 +1,9 @@
-import { accessSync, constants, realpathSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorEntry } from '../../base/errors/error-table.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { listIfReadable, lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
-import { mountHolding } from '../../base/fs/mounts.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nonDirectoryOn } from '../../base/fs/paths.ts'
 import { geteuid } from '../../base/process/platform.ts'
@@ -51,20 +50,15 @@ function readDirectory(path: string): DirectoryFacts {
   }
 }
 
-/** File systems in which only the kernel makes files. `access` mostly tells root that it may, too. */
-const kernelOnly = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
-
 function obstacleIn(parent: string): string | undefined {
-  const shown = visibleText(parent)
   const file = nonDirectoryOn(parent)
   if (file !== undefined) return `${visibleText(file)} is not a directory`
   try {
     accessSync(parent, constants.W_OK | constants.X_OK)
-    const type = mountHolding(realpathSync(parent))?.type ?? ''
-    return kernelOnly.test(type) ? `nothing can be made in ${shown} (${type})` : undefined
+    return undefined
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    return `nothing can be made in ${shown} (${errorCode(error)})`
+    return `nothing can be made in ${visibleText(parent)} (${errorCode(error)})`
   }
 }
 

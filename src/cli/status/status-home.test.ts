@@ -40,18 +40,6 @@ const homes: [what: string, home: (world: HookUser) => string, text: RegExp, fix
     /^there is no directory \/nonexistent\/a /,
     /^mkdir -p \/nonexistent\/a/,
   ],
-  [
-    'in the directory of a process',
-    () => '/proc/1/x',
-    /^\/proc\/1\/x cannot be made: nothing can be made in \/proc\/1 \(\w+\)$/,
-    /^Set STINT_HOME/,
-  ],
-  [
-    'where only the kernel makes files',
-    () => '/proc/x',
-    /^\/proc\/x cannot be made: nothing can be made in \/proc \((proc|EACCES)\)$/,
-    /^Set STINT_HOME/,
-  ],
   ['relative', () => 'some/home', /absolute/, /^Set STINT_HOME to an absolute path\.$/],
 ]
 

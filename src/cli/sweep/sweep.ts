@@ -34,7 +34,7 @@ export const sweepCommand = defineBareCommand({
     scope: {
       type: 'string',
       choices: sweepScopes,
-      help: 'what to look at (all: scratch, outputs, trash and locks); sessions deletes removed and unfinished sessions',
+      help: 'what to look at (all); sessions deletes removed and unfinished sessions, and nothing else',
     },
     'install-timer': { type: 'boolean', help: 'sweep every hour: a systemd user timer, or a crontab line' },
     'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
@@ -70,15 +70,17 @@ async function sweepScope(
 ): Promise<SweepData> {
   const { dryRun, scope, olderThanMs } = options
   const report = await sweep(options).finally(onSwept)
-  // The history is about the temp directory, so it gets the report before that of the home is added.
-  if (!dryRun && scope !== 'sessions' && scope !== 'locks') await recordSweep(report)
   const inHome = { dryRun, olderThanMs }
-  // Not retryable, because the trash is emptied already.
-  const unfinished = scope === 'sessions' ? explained(notRetryable, () => sweepStagedSessions(inHome)) : []
-  // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
-  const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
-  addDirectories(report, 'unfinished-session', unfinished)
-  addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
+  if (scope === 'sessions') {
+    // Not retryable, because the trash is emptied already.
+    const unfinished = explained(notRetryable, () => sweepStagedSessions(inHome))
+    addDirectories(report, 'unfinished-session', unfinished)
+  } else {
+    // The history is about the temp directory, so it gets the report before that of the home is added.
+    if (!dryRun) await recordSweep(report)
+    // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
+    addDirectories(report, 'unused-lock', ifPossible(() => sweepLocks(inHome)) ?? [])
+  }
   const data = sweepData(report, dryRun)
   if (data.failures.length > 0) throw sweepFailure(data)
   return data

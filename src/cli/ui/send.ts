@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import type { ErrorBody } from '../../ui/protocol.ts'
@@ -12,7 +11,6 @@ import type { EndpointAnswer } from './endpoints.ts'
 export interface PageFile {
   type: string
   bytes: Buffer
-  gzipped: Buffer
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -30,8 +28,7 @@ export function readPageFiles(directory: string): Map<string, PageFile> {
     for (const name of readdirSync(directory)) {
       const type = types[extname(name)]
       if (type === undefined) continue
-      const bytes = readFileSync(join(directory, name))
-      files.set(`/${name}`, { type, bytes, gzipped: gzipSync(bytes) })
+      files.set(`/${name}`, { type, bytes: readFileSync(join(directory, name)) })
     }
   } catch (error) {
     throw incomplete(directory, error)

@@ -130,7 +130,7 @@ export class UiServer {
       const { status, message, hint } = refused
       return sendError(response, new StintError('PERMISSION_DENIED', message, { hint }), status)
     }
-    if (kind === 'page') return this.#sendFile(request, response, pathname)
+    if (kind === 'page') return this.#sendFile(method, response, pathname)
     const signal = this.#signalOf(response)
     const body = method === 'POST' ? await readBody(request) : {}
     if (pathname === '/api/token') return await this.#sendToken(response, method, body, isLocal)
@@ -183,21 +183,15 @@ export class UiServer {
   }
 
   /** Sends a file of the page; any other path is a place in the page, which finds its way by itself. */
-  #sendFile({ method, headers }: IncomingMessage, response: ServerResponse, path: string): void {
+  #sendFile(method: string, response: ServerResponse, path: string): void {
     const file = this.#files.get(path) ?? (/\.\w+$/.test(path) ? undefined : this.#files.get('/'))
     if (file === undefined)
       return sendError(response, new StintError('NOT_FOUND', 'the page has no such file'))
-    if (method !== 'GET' && method !== 'HEAD')
+    if (method !== 'GET')
       return sendError(response, new StintError('ARG_ERROR', 'files of the page can only be read'), 405)
-    const isGzipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
-    const bytes = isGzipped ? file.gzipped : file.bytes
-    response.writeHead(200, {
-      ...safeHeaders,
-      'Content-Type': file.type,
-      'Content-Length': bytes.length,
-      ...(isGzipped && { 'Content-Encoding': 'gzip' }),
-    })
-    response.end(method === 'HEAD' ? undefined : bytes)
+    const { type, bytes } = file
+    response.writeHead(200, { ...safeHeaders, 'Content-Type': type, 'Content-Length': bytes.length })
+    response.end(bytes)
   }
 }
 

@@ -40,9 +40,8 @@ test('each sweep of the temp directory adds a line with what it found and freed;
   expect(disk_bytes).toBeGreaterThanOrEqual(disk_bytes_freed as number)
   expect(statSync(historyOf(world)).mode & 0o777).toBe(0o600)
   await world.stint(['sweep', '--scope', 'sessions'])
-  await world.stint(['sweep', '--scope', 'locks'])
   expect(recordsIn(world)).toHaveLength(1)
-  await world.stint(['sweep', '--scope', 'scratch'])
+  await world.stint(['sweep'])
   expect(recordsIn(world)).toHaveLength(2)
 })
 
