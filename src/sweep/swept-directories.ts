@@ -16,8 +16,8 @@ export interface SweptDirectory {
 }
 
 /**
- * The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. A dry run creates
- * nothing, not even the trash.
+ * The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. A dry run
+ * creates nothing, not even the trash.
  */
 export function directoriesIn(
   scope: SweepScope,

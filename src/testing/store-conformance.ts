@@ -1,5 +1,4 @@
 import type { ConformanceCase, StoreCases, StorePlace } from './conformance-case.ts'
-import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
 import { lockCases } from './store-conformance/lock-cases.ts'
@@ -14,7 +13,6 @@ export const driverCases: StoreCases = {
   ...eventCases,
   ...searchCases,
   ...slotCases,
-  ...actCases,
   ...forkCases,
   ...visitCases,
   ...lockCases,

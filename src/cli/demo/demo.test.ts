@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { stintBin, until, World } from '../../../test/support/world.ts'
-import { demoError } from './demo-process.ts'
+import { demoError } from './stage.ts'
 
 let world: World
 beforeEach(() => {

@@ -5,8 +5,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { identify, liveness } from '../../base/process/liveness.ts'
 import { filesystemStore, type Session } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
-import { assertShown } from './demo-process.ts'
-import type { Stage } from './stage.ts'
+import { assertShown, type Stage } from './stage.ts'
 
 interface Scene {
   title: string

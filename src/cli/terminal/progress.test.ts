@@ -6,10 +6,7 @@ const count = { done: 250, total: 1000 }
 const progress = { label: 'sweeping', count, bytes: 3 << 20, elapsedMs: 4200 }
 
 test('the line shows the progress, and is always narrower than the terminal', () => {
-  expect(progressLine(progress, 80)).toBe('sweeping [======                  ]  25%  250/1000  3.0 MiB  4s')
-  const at = (done: number, total: number) => progressLine({ ...progress, count: { done, total } }, 80)
-  expect(at(1000, 1000)).toContain(`[${'='.repeat(24)}] 100%`)
-  expect(at(0, 0)).toContain('100%  0/0')
+  expect(progressLine(progress, 80)).toBe('sweeping 250/1000  3.0 MiB  4s')
   expect(progressLine({ ...progress, count: undefined }, 80)).toBe('sweeping  3.0 MiB  4s')
   for (const columns of [0, 1, 10, 40])
     expect(progressLine(progress, columns).length).toBeLessThanOrEqual(columns)
@@ -36,7 +33,7 @@ test('a quick operation draws nothing; a long one redraws its line now and then,
   for (time = 500; time < 1000; time += 10) bar.update(progress)
   expect(written).toHaveLength(5)
   for (const text of written)
-    expect([text.startsWith('\r\x1b[Ksweeping ['), text.includes('\n')]).toEqual([true, false])
+    expect([text.startsWith('\r\x1b[Ksweeping 250/'), text.includes('\n')]).toEqual([true, false])
   bar.clear()
   bar.clear()
   time = 5000

@@ -17,21 +17,12 @@ interface Progress extends Done {
   elapsedMs: number
 }
 
-const barWidth = 24
-
 /** One line, always narrower than the terminal: a full line would wrap, and could not be redrawn. */
 export function progressLine({ label, count, bytes, elapsedMs }: Progress, columns: number): string {
   const seconds = `${Math.floor(elapsedMs / 1000)}s`
-  const bar = count === undefined ? '' : ` ${renderBar(count)}`
+  const share = count === undefined ? '' : ` ${count.done}/${count.total}`
   const size = bytes === undefined ? '' : `  ${formatBytes(bytes)}`
-  return `${label}${bar}${size}  ${seconds}`.slice(0, Math.max(0, columns - 1))
-}
-
-function renderBar({ done, total }: NonNullable<Done['count']>): string {
-  const share = total === 0 ? 1 : Math.min(1, done / total)
-  const filled = Math.round(share * barWidth)
-  const percent = `${Math.floor(share * 100)}%`.padStart(4)
-  return `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}] ${percent}  ${done}/${total}`
+  return `${label}${share}${size}  ${seconds}`.slice(0, Math.max(0, columns - 1))
 }
 
 /** Is the output a terminal that can be redrawn, with a person in front of it? */

@@ -255,4 +255,29 @@ export const sessionCases: StoreCases = {
     notEqual(again.manifest.created_at, undefined)
     await again.close()
   },
+  async 'the audit log is a chain of numbered lines that verifies'(store, place) {
+    const session = await store.create()
+    const first = await session.audit({ action: 'approve', subject: 'rm -rf build', detail: { by: 'me' } })
+    const second = await session.audit({ action: 'note' })
+    deepEqual([first.seq, second.seq], [1, 2])
+    match(first.hash, /^[0-9a-f]{64}$/)
+    await session.close()
+    const read = await (await place.open()).inspect(session.id)
+    const lines = await collect(read.audit())
+    deepEqual(await fieldsOf(lines, 'seq', 'type', 'action', 'hash'), [
+      [1, 'note', 'approve', first.hash],
+      [2, 'note', 'note', second.hash],
+    ])
+    deepEqual([lines[0]?.subject, lines[0]?.detail], ['rm -rf build', { by: 'me' }])
+    const health = await read.health()
+    ok(health.ok)
+    deepEqual([health.audit.records, health.audit.head], [2, second.hash])
+    await rejects(
+      'ARG_ERROR',
+      session.audit({ action: '' }),
+      session.audit({ action: 'x', phase: 'odd' as 'intent' }),
+      session.audit(null as unknown as { action: string }),
+      session.act(null as unknown as { action: string }, () => 1),
+    )
+  },
 }

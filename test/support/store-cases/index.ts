@@ -1,10 +1,15 @@
 import type { ConformanceCase, StorePlace } from '../../../src/testing/conformance-case.ts'
 import { casesOf, driverCases } from '../../../src/testing/store-conformance.ts'
+import { actCases } from './act-cases.ts'
 import { holdCases } from './hold-cases.ts'
 import { inputCases } from './input-cases.ts'
 import { nameCases } from './name-cases.ts'
 import { secretCases } from './secret-cases.ts'
+import { slotCases } from './slot-cases.ts'
 
-/** The conformance suite, and cases of what stint does above every driver: it is tried on both of its own. */
+/** What stint does above every driver. */
+const ownCases = { ...inputCases, ...nameCases, ...slotCases, ...actCases, ...secretCases, ...holdCases }
+
+/** The conformance suite, and the cases of what is the same for every driver, to try on both of stint's. */
 export const storeCases = (makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] =>
-  casesOf({ ...driverCases, ...inputCases, ...nameCases, ...secretCases, ...holdCases }, makePlace)
+  casesOf({ ...driverCases, ...ownCases }, makePlace)

@@ -1,34 +1,16 @@
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import type { Session } from '../../session/index.ts'
-import { codeOf, collect, fieldsOf, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
+import { deepEqual, equal } from 'node:assert/strict'
+import type { Session } from '../../../src/session/index.ts'
+import {
+  codeOf,
+  collect,
+  fieldsOf,
+  rejects,
+  type StoreCases,
+  valuesOf,
+} from '../../../src/testing/conformance-case.ts'
 
-/** The audit log, and acts that are recorded before and after they are performed. */
+/** Acts, which are recorded before and after they are performed. */
 export const actCases: StoreCases = {
-  async 'the audit log is a chain of numbered lines that verifies'(store, place) {
-    const session = await store.create()
-    const first = await session.audit({ action: 'approve', subject: 'rm -rf build', detail: { by: 'me' } })
-    const second = await session.audit({ action: 'note' })
-    deepEqual([first.seq, second.seq], [1, 2])
-    match(first.hash, /^[0-9a-f]{64}$/)
-    await session.close()
-    const read = await (await place.open()).inspect(session.id)
-    const lines = await collect(read.audit())
-    deepEqual(await fieldsOf(lines, 'seq', 'type', 'action', 'hash'), [
-      [1, 'note', 'approve', first.hash],
-      [2, 'note', 'note', second.hash],
-    ])
-    deepEqual([lines[0]?.subject, lines[0]?.detail], ['rm -rf build', { by: 'me' }])
-    const health = await read.health()
-    ok(health.ok)
-    deepEqual([health.audit.records, health.audit.head], [2, second.hash])
-    await rejects(
-      'ARG_ERROR',
-      session.audit({ action: '' }),
-      session.audit({ action: 'x', phase: 'odd' as 'intent' }),
-      session.audit(null as unknown as { action: string }),
-      session.act(null as unknown as { action: string }, () => 1),
-    )
-  },
   async 'an intent is recorded before the act, its outcome after it'(store) {
     await using session = await store.create()
     const seen = async () => await fieldsOf((await store.inspect(session.id)).audit(), 'type', 'ok')
