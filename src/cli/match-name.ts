@@ -1,5 +1,5 @@
 /** A claim or a session that a command can name. */
-export interface Nameable {
+interface Nameable {
   id: string
   /** Its agent or program, as people call it: `Claude Code`, `claude`. */
   agent?: string | null
@@ -7,7 +7,7 @@ export interface Nameable {
   isHere: boolean
 }
 
-export interface NameMatch<Item> {
+interface NameMatch<Item> {
   /** In the order of the candidates. */
   items: Item[]
   /** Whether the name is the whole id: then a command that destroys something need not ask. */

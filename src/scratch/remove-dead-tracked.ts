@@ -14,7 +14,7 @@ import {
 } from './tracked.ts'
 
 /** The removal of one path that a dead run tracked. */
-export interface DeadTracked {
+interface DeadTracked {
   path: string
   type: 'file' | 'directory'
   removal: Removal

@@ -3,7 +3,7 @@ import { ifPossible } from '../base/errors/if-possible.ts'
 import { leaksOf, type TestOptions } from './options.ts'
 
 /** Files left in the temp directory, and the tests that may have left them. */
-export interface Leak {
+interface Leak {
   entries: string[]
   /** One test, several that ran concurrently, or none. */
   tests: string[]

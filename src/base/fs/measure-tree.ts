@@ -16,7 +16,7 @@ export interface TreeSize extends DiskSpace {
   directories: number
 }
 
-export interface MeasuredTree extends TreeSize {
+interface MeasuredTree extends TreeSize {
   /** Directories that cannot be listed and files that cannot be examined; the sums are without them. */
   unreadable: number
 }

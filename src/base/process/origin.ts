@@ -3,7 +3,7 @@ import { ifPossible } from '../errors/if-possible.ts'
 import { geteuid, readSystemFile } from './platform.ts'
 
 /** Where a process works, for people who look for it. A property is absent if it is not known. */
-export interface ProcessOrigin {
+interface ProcessOrigin {
   terminal?: string
   tmux_pane?: string
   hostname?: string

@@ -51,7 +51,7 @@ export async function runInTurns<Result>(
 }
 
 /** Carries out the steps that a generator yields, such as the calls of a register of leases. */
-export interface StepPerformer<Step> {
+interface StepPerformer<Step> {
   perform(step: Step): Promise<unknown>
   /** Absent if a step must wait. */
   performSync?(step: Step): unknown

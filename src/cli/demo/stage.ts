@@ -107,7 +107,7 @@ export class Stage {
 }
 
 /** A process of the demo: the lines it prints, and how it ends. */
-export class DemoProcess {
+class DemoProcess {
   readonly #child: RunChild
   /** Resolves when the process has ended and its output is read to the end; `exited` may come before that. */
   readonly #closed: Promise<number | null>

@@ -6,7 +6,7 @@ import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from '../lock/wait.ts'
 import { openClaims } from '../lock/lock-options.ts'
 
-export interface HoldLeaseOptions {
+interface HoldLeaseOptions {
   path: readonly string[]
   ttl: number | undefined
   wait: number | undefined
@@ -16,7 +16,7 @@ export interface HoldLeaseOptions {
   store?: string
 }
 
-export interface HeldLease {
+interface HeldLease {
   /** Rejects with `LOCK_LOST` if the program must end. */
   lost: Promise<never>
   /** Makes the program a holder, too: killing stint alone then does not free the workspace. */

@@ -7,7 +7,7 @@ import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { openStore } from '../store.ts'
 
 /** How the program ended. */
-export type RunEnd = ChildExit | { error: unknown }
+type RunEnd = ChildExit | { error: unknown }
 
 export interface Recording {
   finish(end: RunEnd): Promise<void>

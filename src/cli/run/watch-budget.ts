@@ -14,7 +14,7 @@ interface Budget {
   maxFiles: number | undefined
 }
 
-export interface BudgetWatch {
+interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
   exceeded: Promise<never>
   /**

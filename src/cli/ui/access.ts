@@ -53,7 +53,7 @@ export interface RequestFacts {
   hasSecret: boolean
 }
 
-export interface RefusedRequest {
+interface RefusedRequest {
   status: 401 | 403 | 415
   message: string
   hint: string

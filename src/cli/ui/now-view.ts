@@ -20,7 +20,7 @@ import type { StatusData } from '../status/gather.ts'
 const maxTiles = 200
 
 /** Everything that the first page is made of. */
-export interface NowFacts {
+interface NowFacts {
   status: StatusData
   targets: readonly ClaimedTarget[]
   sessions: readonly SessionSummary[]

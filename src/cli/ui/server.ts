@@ -10,7 +10,7 @@ import { type Endpoints, routeOf } from './endpoints.ts'
 import { RequestFields } from './request-fields.ts'
 import { type PageFile, readPageFiles, safeHeaders, sendAnswer, sendError } from './send.ts'
 
-export interface UiOptions {
+interface UiOptions {
   /** Undefined: any free port. */
   port?: number
   /** The directory with the files of the page. */

@@ -20,7 +20,7 @@ import { isString, parseObject } from '../../base/text/fields.ts'
 export const uiDirectory = (home: string): string => join(home, 'ui')
 
 /** The socket of the server that runs. */
-export const uiSocket = (home: string): string => join(uiDirectory(home), 'socket')
+const uiSocket = (home: string): string => join(uiDirectory(home), 'socket')
 
 /** The kernel takes no longer path of a socket. */
 const maxSocketPath = 100

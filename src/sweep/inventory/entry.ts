@@ -48,7 +48,7 @@ const comparisons = {
   name: () => 0,
 }
 
-export type EntryOrder = keyof typeof comparisons
+type EntryOrder = keyof typeof comparisons
 
 /** Sorts the largest or the oldest first; equal entries by name. */
 export const sortEntries = (entries: readonly MeasuredEntry[], order: EntryOrder): MeasuredEntry[] =>

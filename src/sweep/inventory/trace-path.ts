@@ -11,7 +11,7 @@ import { listEntries, ownerFields, readTrackedLines } from './list-entries.ts'
 import { measureEntry } from './measure-entries.ts'
 
 /** A run in which other runs were started. */
-export type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
+type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
 
 /** Where a path comes from, according to the records of the runs. */
 export interface TracedPath {

@@ -6,7 +6,7 @@ export const pages = [
   { name: 'workspaces', title: 'Workspaces' },
   { name: 'sessions', title: 'Sessions' },
 ] as const
-export type PageName = (typeof pages)[number]['name']
+type PageName = (typeof pages)[number]['name']
 
 /** Where the page is: a page, a session or a workspace on it, and what was chosen there. */
 export interface Route {
