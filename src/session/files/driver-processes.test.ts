@@ -57,7 +57,8 @@ test.runIf(process.platform === 'linux')(
       const worker = new Worker(\`import(${JSON.stringify(libraryUrl)}).then(async ({ filesystemStore }) => {
         const session = await filesystemStore({ home: ${JSON.stringify(home)} }).create({ id: 'threaded' })
         await session.append({ type: 'first' })
-        require('node:worker_threads').parentPort.postMessage('holds')
+        const { parentPort } = await import('node:worker_threads')
+        parentPort.postMessage('holds')
         setInterval(() => {}, 1000)
       })\`, { eval: true })
       await new Promise((resolve) => worker.once('message', resolve))
