@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { copyPrograms } from './copy-tree.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const modules = join(root, 'test/adapters/node_modules')
@@ -17,8 +18,7 @@ export const frameworkPackages: Readonly<Record<string, string>> = Object.fromEn
 export function installFrameworks(project: string): void {
   const stint = join(project, 'node_modules/stint')
   mkdirSync(stint, { recursive: true })
-  for (const name of ['dist', 'package.json'])
-    cpSync(join(root, name), join(stint, name), { recursive: true })
+  for (const name of ['dist', 'package.json']) copyPrograms(join(root, name), join(stint, name))
   const others = { zod: join(modules, 'zod'), '@langchain': join(root, 'node_modules/@langchain') }
   for (const [name, target] of Object.entries({ ...frameworkPackages, ...others })) {
     if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)

@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { openToAll, projectRoot } from './world.ts'
+import { copyPrograms } from './copy-tree.ts'
 
 export type TestRunner = 'vitest' | 'node-test' | 'jest'
 
@@ -43,8 +44,7 @@ function install(runner: TestRunner): string {
   const modules = join(directory, 'node_modules')
   const stint = join(modules, 'stint')
   mkdirSync(stint, { recursive: true })
-  for (const name of ['dist', 'package.json'])
-    cpSync(join(projectRoot, name), join(stint, name), { recursive: true })
+  for (const name of ['dist', 'package.json']) copyPrograms(join(projectRoot, name), join(stint, name))
   for (const [name, target] of packages) symlinkSync(target, join(modules, name))
   return directory
 }

@@ -110,7 +110,8 @@ async function show(
 ): Promise<void> {
   const opener = noOpen ? undefined : browserOpener(process.env)
   if (json) {
-    const meta = { duration_ms: Math.round(systemClock.mono() - startedAt), request_id: requestId }
+    const duration_ms = Math.round(systemClock.mono() - startedAt)
+    const meta = { duration_ms, request_id: requestId, session_tmp_dir: null }
     const data = { url, socket: join(home, 'ui', 'socket'), first: isFirst }
     print(`${visibleJson({ ok: true, data, error: null, warnings: [], meta })}\n`)
   } else if (!quiet) {
