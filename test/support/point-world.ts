@@ -13,7 +13,16 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { vi } from 'vitest'
-import { takePoint, type Point, type PointRequest } from '../../src/points/index.ts'
+import {
+  assertNoConflicts,
+  type Point,
+  type PointRequest,
+  previewUndo,
+  readChangeSets,
+  takePoint,
+  undoChangeSets,
+  type UndoResult,
+} from '../../src/points/index.ts'
 import { World } from './world.ts'
 
 /** A world with a git repository, whose restore points are taken in this process. */
@@ -88,6 +97,17 @@ export class PointWorld extends World {
     work()
     await this.point('end', sessionId, more)
     return granted
+  }
+
+  /** Undoes change sets, as the command does for a user who agrees. */
+  async undo(
+    ids: readonly string[],
+    { paths = [] as readonly string[], isRedo = false } = {},
+  ): Promise<UndoResult> {
+    const { store, sets, present } = await readChangeSets(this.repo)
+    const shown = await previewUndo(store, sets, present.tree, { ids, paths })
+    assertNoConflicts(shown)
+    return await undoChangeSets({ root: this.repo, ids, paths, shown, isRedo })
   }
 
   /** Every file of the worktree with its kind, mode and contents, without `.git`. */
