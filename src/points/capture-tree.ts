@@ -83,7 +83,8 @@ async function sortPresent(store: PointStore, paths: readonly string[]) {
     const absolute = bytePath(`${root}/${path}`)
     const stat = ifPossible(() => lstatSync(absolute))
     const isFile = stat?.isFile() ?? false
-    if (stat === undefined || (!isFile && !stat.isSymbolicLink())) leftOut.push({ path, why: 'no regular file' })
+    if (stat === undefined || (!isFile && !stat.isSymbolicLink()))
+      leftOut.push({ path, why: 'no regular file' })
     else if (isFile && !succeeds(() => accessSync(absolute, constants.R_OK)))
       leftOut.push({ path, why: 'cannot be read' })
     else if (stat.size > maxUntrackedBytes) large.push(path)

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from 'node:fs'
 import { unless } from '../base/fs/exists.ts'
 import { bytePath } from '../base/fs/paths.ts'
 import { safeOpenFlags } from '../base/fs/regular-file.ts'
@@ -65,10 +74,11 @@ function hashFile(rules: DiskRules, path: string | Buffer): string {
 
 /** The paths of all files below a directory, in Latin-1. */
 export function filesBelow(rules: DiskRules, directory: string): string[] {
-  return readdirSync(bytePath(`${rules.root}/${directory}`), { withFileTypes: true, encoding: 'buffer' }).flatMap(
-    (found) => {
-      const path = `${directory}/${found.name.toString('latin1')}`
-      return found.isDirectory() ? filesBelow(rules, path) : [path]
-    },
-  )
+  return readdirSync(bytePath(`${rules.root}/${directory}`), {
+    withFileTypes: true,
+    encoding: 'buffer',
+  }).flatMap((found) => {
+    const path = `${directory}/${found.name.toString('latin1')}`
+    return found.isDirectory() ? filesBelow(rules, path) : [path]
+  })
 }

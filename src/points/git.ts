@@ -20,7 +20,7 @@ export interface GitOptions {
   deadline?: number
 }
 
-/** The variables of this process without git's own: an inherited `GIT_INDEX_FILE` would redirect every call. */
+/** The variables of this process without git's own: an inherited `GIT_INDEX_FILE` would redirect calls. */
 export function environmentWithoutGit(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
   return { ...Object.fromEntries(others), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' }

@@ -30,24 +30,28 @@ async function ignoredPaths(
   deletions: readonly FileChange[],
 ): Promise<string[]> {
   const rules = changes.filter(({ path }) => /(^|\/)\.gitignore$/.test(path))
-  const input = joinNul(deletions.map(({ path }) => path))
-  if (rules.length === 0) return await checkIgnore(store, store.root, input)
   const directory = store.file(`ignored-${ulid()}`)
   try {
     await makeRules(store, directory, rules, deletions)
-    return await checkIgnore(store, directory, input)
+    return await checkIgnore(store, directory, deletions)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-async function checkIgnore(store: PointStore, worktree: string, input: Buffer): Promise<string[]> {
+async function checkIgnore(
+  store: PointStore,
+  worktree: string,
+  deletions: readonly FileChange[],
+): Promise<string[]> {
   const args = ['check-ignore', '--no-index', '-z', '--stdin']
-  const env = { ...store.gitEnvironment(), GIT_WORK_TREE: worktree }
+  // This command takes no literal pathspecs; behind `./` no name is a pattern.
+  const env = { ...store.gitEnvironment(), GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '0' }
+  const input = joinNul(deletions.map(({ path }) => `./${path}`))
   const exit = await runGit(args, { cwd: worktree, env, input, deadline: store.deadline })
   // 1 means that none is ignored.
   if (exit.code !== 0 && exit.code !== 1) throw gitFailure(args, exit)
-  return splitNul(exit.stdout)
+  return splitNul(exit.stdout).map((path) => path.slice(2))
 }
 
 /** Makes a directory with the `.gitignore` files that decide about these paths, as they will be. */

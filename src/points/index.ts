@@ -1,5 +1,6 @@
 /** The door of restore points: what each session changed in a worktree, and how to take it back. */
 export { type ChangeSet } from './change-sets.ts'
+export { environmentWithoutGit, gitOutput } from './git.ts'
 export { filesChangedByOthersSince, takeUndoneNotices } from './notices.ts'
 export type { Point, PointKind } from './point.ts'
 export { findStore, listStores, type PointStore } from './store.ts'
@@ -16,5 +17,5 @@ export {
   type WorktreeChangeSets,
 } from './undo.ts'
 export type { FileChange, UndoPlan } from './undo-plan.ts'
-export { readUnfinished } from './unfinished-undo.ts'
-export { stagedPaths } from './user-repository.ts'
+export { assertFinished, readUnfinished } from './unfinished-undo.ts'
+export { pointsProblem, stagedPaths } from './user-repository.ts'

@@ -37,7 +37,9 @@ export function takeUndoneNotices(root: string, sessionId: string): string[] {
       const path = noticeFile(store, sessionId)
       const lines = readFileSync(path, 'utf8').split('\n')
       unlinkSync(path)
-      return [...new Set(lines.flatMap((line) => (parseObject(line) as UndoneNotice | undefined)?.files ?? []))]
+      return [
+        ...new Set(lines.flatMap((line) => (parseObject(line) as UndoneNotice | undefined)?.files ?? [])),
+      ]
     }) ?? []
   )
 }

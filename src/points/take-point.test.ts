@@ -10,7 +10,8 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-const listed = (tree: string): string[] => world.storeGit('ls-tree', '-r', '--name-only', tree).trim().split('\n')
+const listed = (tree: string): string[] =>
+  world.storeGit('ls-tree', '-r', '--name-only', tree).trim().split('\n')
 
 test('a point has what is on disk: tracked, changed, deleted and untracked files, and nothing ignored', async () => {
   world.write({ 'a.txt': 'one\n', 'b.txt': 'two\n', '.gitignore': 'ignored/\n', 'gone.txt': 'x\n' })

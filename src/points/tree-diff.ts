@@ -38,17 +38,21 @@ export async function diffTrees(
   return pairs.map(([from, to]) => (from === to ? [] : (diffs.shift() ?? [])))
 }
 
-/** Every pair begins with a line of its own. A raw line is followed by its path; `--numstat` has it inside. */
+/** The line that begins each pair; it ends with a line break even with `-z`. */
+const pairLine = /^[0-9a-f]{40,64} [0-9a-f]{40,64}\n/
+
+/** A raw line is followed by its path; a line of `--numstat` has it inside. */
 function parseDiffs(tokens: readonly string[]): PathChange[][] {
   const diffs: Map<string, PathChange>[] = []
   for (let at = 0; at < tokens.length; at += 1) {
-    const token = tokens[at] ?? ''
+    let token = tokens[at] ?? ''
+    for (; pairLine.test(token); token = token.replace(pairLine, '')) diffs.push(new Map())
     const current = diffs.at(-1)
-    if (token.startsWith(':') && current !== undefined) {
+    if (token.startsWith(':')) {
       const [before, after, beforeId, afterId] = token.slice(1).split(' ')
       at += 1
       const path = tokens[at] ?? ''
-      current.set(path, {
+      current?.set(path, {
         path,
         before: entryOf(before, beforeId),
         after: entryOf(after, afterId),
@@ -56,14 +60,13 @@ function parseDiffs(tokens: readonly string[]): PathChange[][] {
       continue
     }
     const [, added = '', removed = '', path = ''] = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(token) ?? []
-    const counted = current?.get(path)
-    if (counted === undefined) diffs.push(new Map())
-    else Object.assign(counted, { added: lines(added), removed: lines(removed) })
+    Object.assign(current?.get(path) ?? {}, { added: lines(added), removed: lines(removed) })
   }
   return diffs.map((changes) => [...changes.values()])
 }
 
-const entryOf = (mode = '', oid = ''): TreeEntry | undefined => (mode === '000000' ? undefined : { mode, oid })
+const entryOf = (mode = '', oid = ''): TreeEntry | undefined =>
+  mode === '000000' ? undefined : { mode, oid }
 
 const lines = (text: string): number | null => (text === '-' ? null : Number(text))
 

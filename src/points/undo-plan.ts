@@ -31,8 +31,9 @@ export type PathVerdict =
   | { verdict: 'conflict'; why: string }
 
 /**
- * Decides what undoing one change makes of a path. A path that is as the change left it goes back; one that is
- * already as before stays. Contents that were changed again since are merged, if all three are regular files.
+ * Decides what undoing one change makes of a path. A path that is as the change left it goes back; one that
+ * is already as before stays. Contents that were changed again since are merged, if all three are regular
+ * files.
  */
 export function undoPath({ before, after }: PathChange, present: TreeEntry | undefined): PathVerdict {
   if (isSameEntry(present, after)) return { verdict: 'entry', entry: before }

@@ -23,7 +23,10 @@ test('undoing one session keeps what another session changed in the same file', 
     world.write({ 'a.txt': lines('by claude'), 'c.txt': null, 'new.txt': 'new\n' }),
   )
   await world.turn('codex-1', () =>
-    world.write({ 'a.txt': lines('by claude', '', '', '', '', '', '', '', '', '', '', 'by codex'), 'b.txt': 'B\n' }),
+    world.write({
+      'a.txt': lines('by claude', '', '', '', '', '', '', '', '', '', '', 'by codex'),
+      'b.txt': 'B\n',
+    }),
   )
   const before = world.files()
   const gitState = world.gitState()
@@ -56,15 +59,15 @@ test('lines that were changed again since are a conflict, and nothing is written
 })
 
 test('files become directories and links again, and keep their permissions', async () => {
-  world.write({ 'a': 'a file\n', 'd/one': '1\n', 'd/two': '2\n', 'run.sh': '#!/bin/sh\n', 'secret': 's\n' })
+  world.write({ a: 'a file\n', 'd/one': '1\n', 'd/two': '2\n', 'run.sh': '#!/bin/sh\n', secret: 's\n' })
   world.link('l', 'a')
   chmodSync(join(world.repo, 'run.sh'), 0o755)
   chmodSync(join(world.repo, 'secret'), 0o600)
   world.commit()
   const before = world.files()
   const turn = await world.turn('claude-1', () => {
-    world.write({ 'a': null, 'd': null, 'l': null })
-    world.write({ 'a/b/c': 'deep\n', 'd': 'a file now\n', 'l': 'a file now\n', 'run.sh': 'x\n', 'secret': 't\n' })
+    world.write({ a: null, d: null, l: null })
+    world.write({ 'a/b/c': 'deep\n', d: 'a file now\n', l: 'a file now\n', 'run.sh': 'x\n', secret: 't\n' })
     chmodSync(join(world.repo, 'run.sh'), 0o644)
   })
   await world.undo([turn.id])

@@ -223,7 +223,7 @@ export interface RecoveryResult extends UndoResult {
   changedByOthers: string[]
 }
 
-/** Finishes an undo that was interrupted, or takes it back. Paths that were changed since stay as they are. */
+/** Finishes an interrupted undo, or takes it back. Paths that were changed since stay as they are. */
 export async function recoverUndo(root: string, how: 'continue' | 'abort'): Promise<RecoveryResult> {
   return await underClaim(root, `stint undo --${how}`, async (sessionId, store) => {
     const undo = readUnfinished(store)

@@ -17,7 +17,7 @@ export interface UserRepository {
   excludesFile: string
   /** Lines of git's config that say how files of this worktree are to be read. */
   fileSettings: Record<string, string>
-  /** Whether a copy of the index shows what is on disk: no filter, no line ends to convert, no split index. */
+  /** Whether a copy of the index shows what is on disk: no filter or conversion, no split index. */
   hasPlainIndex: boolean
 }
 
@@ -140,7 +140,7 @@ export async function trackedPaths(
   )
 }
 
-/** The commit of the user's HEAD; null without one. Reads git's files, and asks git only if these do not say. */
+/** The commit of the user's HEAD; null without one. Asks git only if its files do not say. */
 export async function readUserHead(root: string, gitDirectory: string, commonDirectory: string) {
   const head = readSmallFile(join(gitDirectory, 'HEAD'))?.trim() ?? ''
   if (/^[0-9a-f]{40,64}$/.test(head)) return head
@@ -160,4 +160,3 @@ export async function stagedPaths(root: string, paths: readonly string[]): Promi
   const chosen = new Set(paths)
   return code === 0 ? splitNul(stdout).filter((path) => chosen.has(path)) : []
 }
-

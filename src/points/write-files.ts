@@ -41,9 +41,9 @@ export const removeStaged = (rules: DiskRules, undoId: string): void =>
   rmSync(bytePath(`${rules.root}/${stagingName(undoId)}`), { recursive: true, force: true })
 
 /**
- * Writes planned changes: stages all new contents, deletes, then renames into place. A path that is already as
- * planned stays; one that is neither as before nor as planned was changed by another program, and stays, too.
- * A crash at any moment leaves every path either as before or as planned.
+ * Writes planned changes: stages all new contents, deletes, then renames into place. A path that is already
+ * as planned stays. One that is neither as before nor as planned was changed by another program, and stays,
+ * too. A crash at any moment leaves every path either as before or as planned.
  */
 export function writeFiles(
   rules: DiskRules,
