@@ -73,6 +73,13 @@ export class SecretGate {
     return lastResort
   }
 
+  /** Names every registered secret and every kind of token in a string: `env:TOKEN`, `github-token`. */
+  kindsIn(text: string): string[] {
+    if (!this.#mayHold(text)) return []
+    const known = this.#known.spansIn(text).flatMap(({ owner }) => this.#refs[owner ?? -1] ?? [])
+    return [...known, ...(this.masksTokens ? tokensIn(text).map(({ kind = 'token' }) => kind) : [])]
+  }
+
   /** Throws `SECRET_LEAK` if finished bytes contain a registered secret; the message names the `subject`. */
   assertClean(bytes: Uint8Array | string, subject: string): void {
     if (this.size === 0) return

@@ -1,4 +1,6 @@
-import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import type { DiskQueue } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { AppendOptions } from '../store.ts'
 import type {
@@ -16,7 +18,7 @@ import type { AppendPoint, LogName, LogPositions } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
-import { type CommitPolicy, LogWriter, OperationQueue, type RecordBody } from '../log/writer.ts'
+import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { sessionClosed } from '../session-errors.ts'
 import { type FoldedState, visitedRecords } from '../state.ts'
@@ -44,6 +46,8 @@ export const defaultLimits: SessionLimits = {
 /** A session that is being opened, and why. */
 export interface OpenContext {
   directory: SessionDirectory
+  /** Runs everything that the session does on its disk. */
+  queue: DiskQueue
   manifest: Manifest
   hold: SessionHold
   guard: WriteGuard
@@ -65,8 +69,6 @@ export interface OpenedLogs {
 export class FilesystemSession implements HeldSession {
   readonly recovered: Recovery | undefined
   readonly #context: OpenContext
-  /** Runs everything that the session does on its disk. */
-  readonly #queue = new OperationQueue()
   readonly #lock: SessionLock
   readonly #opened: OpenedLogs
   readonly #policy: CommitPolicy
@@ -76,18 +78,18 @@ export class FilesystemSession implements HeldSession {
   #stage: 'open' | 'closed' | 'released' = 'open'
   /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is complete. */
   #finalEnds: LogPositions | undefined
-  #isManifestUpToDate = true
+  #isManifestUpToDate = true;
 
   /** Opens the logs of a session whose lock was acquired. */
-  static async open(context: OpenContext, lock: SessionLock, opened: OpenedLogs): Promise<FilesystemSession> {
+  static *open(context: OpenContext, lock: SessionLock, opened: OpenedLogs): DiskSteps<FilesystemSession> {
     const session = new FilesystemSession(context, lock, opened)
     const journal = session.#journal
-    await journal.open()
+    yield* journal.open()
     // A writer that never audits anything must still be able to record there that the disk is full. A visitor
     // after a crash begins a segment, to supersede lines that an earlier writer may still add.
     if (opened.wasClosed && context.hold.kind === 'visitor') return session
     try {
-      await session.#audit.open()
+      yield* session.#audit.open()
     } catch (error) {
       // The caller gets no session that it could close.
       journal.abandon()
@@ -147,7 +149,7 @@ export class FilesystemSession implements HeldSession {
       },
     })
     // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
-    void writer.commit()
+    writer.commit()
     const { seq, at } = await appended
     return { seq, at, hash }
   }
@@ -157,19 +159,19 @@ export class FilesystemSession implements HeldSession {
    * commit of the journal takes its records first and then writes the audit lines: no crash keeps a journal
    * record and loses an audit line that was appended before it.
    */
-  async #prepare(log: LogName): Promise<void> {
-    if (log === 'journal') await this.#audit.flush()
+  *#prepare(log: LogName): DiskSteps {
+    if (log === 'journal') yield* this.#audit.flush()
   }
 
   async flush(): Promise<void> {
-    await this.#queue.run(() => this.#journal.flush())
+    await this.#context.queue.run(this.#journal.flush())
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
-    await this.#run('write the manifest', () => this.#revise(revision))
+    await this.#run('write the manifest', this.#revise(revision))
   }
 
-  async #revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
+  *#revise(revision: Omit<Revision, 'rev' | 'at'>): DiskSteps {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     const next = revised(this.#manifest, clock.now(), revision)
@@ -181,7 +183,7 @@ export class FilesystemSession implements HeldSession {
     this.#isManifestUpToDate = false
     // On a slow disk the new manifest takes a while: another process may have taken the session meanwhile.
     const beforeRename = (): void => this.#lock.assertOwned()
-    await replaceOnDisk(disk, paths.manifest, formatManifest(next), beforeRename)
+    yield* replaceFileSteps(paths.manifest, formatManifest(next), disk, beforeRename)
     this.#isManifestUpToDate = true
     this.#manifest = next
   }
@@ -191,16 +193,12 @@ export class FilesystemSession implements HeldSession {
     payloadOf: (ext: string) => string,
     isClosing?: boolean,
   ): Promise<number> {
-    void this.#journal.commit()
-    return await this.#run('write a snapshot', () => this.#snapshot(state, payloadOf, isClosing))
+    this.#journal.commit()
+    return await this.#run('write a snapshot', this.#snapshot(state, payloadOf, isClosing))
   }
 
   /** The state does not change meanwhile: only records that the queue has committed change it. */
-  async #snapshot(
-    state: FoldedState,
-    payloadOf: (ext: string) => string,
-    isClosing?: boolean,
-  ): Promise<number> {
+  *#snapshot(state: FoldedState, payloadOf: (ext: string) => string, isClosing?: boolean): DiskSteps<number> {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     this.#lock.assertOwned()
@@ -209,7 +207,7 @@ export class FilesystemSession implements HeldSession {
       guard.check(Buffer.from(payload))
       return payload
     }
-    await directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, isClosing)
+    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, isClosing)
     return this.lastSeq
   }
 
@@ -236,13 +234,13 @@ export class FilesystemSession implements HeldSession {
   }
 
   async release(): Promise<void> {
-    await this.#run('close the session', () => this.#release())
+    await this.#run('close the session', this.#release())
   }
 
-  async #release(): Promise<void> {
+  *#release(): DiskSteps {
     if (this.#stage === 'released') return
     try {
-      if (this.#stage === 'open') await this.#closeLogs()
+      if (this.#stage === 'open') yield* this.#closeLogs()
     } finally {
       // Even if closing has failed: then the next holder recovers the logs.
       this.#lock.release(this.#finalEnds)
@@ -250,12 +248,12 @@ export class FilesystemSession implements HeldSession {
     }
   }
 
-  async #closeLogs(): Promise<void> {
+  *#closeLogs(): DiskSteps {
     this.#stage = 'closed'
     try {
-      await this.#audit.close()
+      yield* this.#audit.close()
     } finally {
-      await this.#journal.close()
+      yield* this.#journal.close()
     }
     if (this.#isManifestUpToDate || this.#isAsFound()) this.#finalEnds = this.ends()
   }
@@ -277,10 +275,10 @@ export class FilesystemSession implements HeldSession {
   }
 
   #writerOf(log: LogName): LogWriter {
-    const { directory, hold, clock, limits } = this.#context
+    const { directory, queue, hold, clock, limits } = this.#context
     return new LogWriter({
       files: directory.logs[log],
-      queue: this.#queue,
+      queue,
       start: this.#opened[log],
       epoch: this.#lock.holdEpoch,
       clock,
@@ -294,19 +292,21 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  #encode(entry: LogEntry, isContinued = false): RecordBody {
+  /** The body of a line, or the steps that store the data of a large entry and return the body. */
+  #encode(entry: LogEntry, isContinued = false): string | DiskSteps<string> {
     return entry.json.length > this.#context.limits.inlineBytes
-      ? () => this.#putBlob(entry, isContinued)
+      ? this.#putBlob(entry, isContinued)
       : encodeEntry(entry, undefined, isContinued)
   }
 
-  async #putBlob(entry: LogEntry, isContinued: boolean): Promise<string> {
+  *#putBlob(entry: LogEntry, isContinued: boolean): DiskSteps<string> {
     const { directory, guard } = this.#context
     guard.check(Buffer.from(entry.json))
-    return encodeEntry(entry, await directory.blobs.put(entry.json), isContinued)
+    return encodeEntry(entry, yield* directory.blobs.put(entry.json), isContinued)
   }
 
-  #run<Result>(doing: string, act: () => Promise<Result>): Promise<Result> {
-    return withFileErrors(doing, this.#context.directory.paths.root, () => this.#queue.run(act))
+  #run<Result>(doing: string, steps: DiskSteps<Result>): Promise<Result> {
+    const { directory, queue } = this.#context
+    return withFileErrors(doing, directory.paths.root, () => queue.run(steps))
   }
 }

@@ -1,15 +1,17 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { adaptiveDiskAt } from '../../base/fs/adaptive-disk.ts'
-import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
+import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
+import type { DiskSteps } from '../../base/fs/disk-steps.ts'
+import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
 import {
   assertOwnHomeDirectory,
   ensureHome,
   ensureHomeDirectory,
   withHomeErrors,
 } from '../../base/fs/home.ts'
+import { threadPoolAt } from '../../base/fs/thread-pool.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { Blobs } from '../log/blobs.ts'
@@ -66,18 +68,13 @@ export class SessionDirectory {
   }
 
   /** Notes that damage was found, so that lists show it and writers verify the session first. */
-  async noteDamage(what: string, now: number): Promise<void> {
+  *noteDamage(what: string, now: number): DiskSteps {
     const note = `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`
     try {
-      if (!this.isDamageNoted()) await replaceOnDisk(this.disk, this.paths.damaged, note)
+      if (!this.isDamageNoted()) yield* replaceFileSteps(this.paths.damaged, note, this.disk)
     } catch {
       // On a full or read-only disk the caller still reports the damage.
     }
-  }
-
-  /** Removes the note of damage, because the session is intact. */
-  async forgetDamage(): Promise<void> {
-    if (this.isDamageNoted()) await this.disk.unlink(this.paths.damaged)
   }
 
   isDamageNoted(): boolean {
@@ -109,27 +106,37 @@ export interface FoundSession {
   manifest: Manifest
 }
 
+/** Returns where the slow calls of the file system of a path run while it is slow. */
+export type OffLoopAt = (path: string) => OffLoop
+
 /** The sessions of one home. */
 export class SessionsHome {
   readonly path: string
   readonly sessions: string
   readonly trash: string
+  readonly disk: Disk
   readonly clock: Clock
-  readonly #disk: Disk | undefined
+  readonly #offLoopAt: OffLoopAt | undefined
   #isNameSynced = false
 
-  /** Tests pass a disk that fails or counts. */
-  constructor(path: string, disk?: Disk, clock: Clock = systemClock) {
+  /** Tests pass a disk that fails or counts, which stays on the event loop unless `offLoopAt` is given. */
+  constructor(
+    path: string,
+    disk: Disk = nodeDisk,
+    clock: Clock = systemClock,
+    offLoopAt: OffLoopAt | undefined = disk === nodeDisk ? threadPoolAt : undefined,
+  ) {
     this.path = path
     this.sessions = sessionsDirectoryIn(path)
     this.trash = join(path, 'trash')
-    this.#disk = disk
+    this.disk = disk
     this.clock = clock
+    this.#offLoopAt = offLoopAt
   }
 
-  /** The disk that has the directory of all sessions. */
-  get disk(): Disk {
-    return this.#disk ?? adaptiveDiskAt(this.sessions)
+  /** Runs the operations on one session. The directory of all sessions must exist. */
+  newQueue(): DiskQueue {
+    return new DiskQueue(this.disk, this.#offLoopAt?.(this.sessions))
   }
 
   /** Makes the directory of all sessions, or checks the one that exists. */
@@ -139,12 +146,11 @@ export class SessionsHome {
   }
 
   /** Makes the name of the directory of all sessions durable. */
-  async syncName(): Promise<void> {
+  *syncName(): DiskSteps {
     if (this.#isNameSynced) return
-    const { disk } = this
-    await disk.syncDirectory(this.path)
+    yield { call: 'syncDirectory', path: this.path }
     try {
-      await disk.syncDirectory(dirname(this.path))
+      yield { call: 'syncDirectory', path: dirname(this.path) }
     } catch {
       // The parent of the home may belong to another user, and not be readable.
     }

@@ -1,5 +1,3 @@
-import type { Later } from '../../base/fs/disk.ts'
-import { giveWay } from '../../base/process/event-loop.ts'
 import type { Codec } from './codec.ts'
 import { formatChecksum } from './line-checksum.ts'
 import { type Line, linesFrom } from './lines.ts'
@@ -46,21 +44,24 @@ export interface ScanOptions {
   /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
   /**
-   * Called for every intact record, in order, up to the first that is missing or damaged. A promise that it
-   * returns is awaited before the next record; the line is valid only until it returns.
+   * Called for every intact record, in order, up to the first that is missing or damaged. If it returns
+   * steps, they are run before the next record; the line is valid only until their first `yield`.
    */
-  onRecord?: (line: Line, header: CheckedHeader) => Later
+  onRecord?: (line: Line, header: CheckedHeader) => Generator<void> | void
 }
 
-/** How much is checked at a stretch: a tenth of a millisecond. More is read, for the end of the last line. */
-const stretchBytes = 32 << 10
+/** How much one step checks: a tenth of a millisecond. It reads more, for the end of its last line. */
+const stepBytes = 32 << 10
 const chunkBytes = 40 << 10
 
-/** Reads a log from a position to its end, and classifies its tail. Its memory does not grow with the log. */
-export async function scanLog(
+/**
+ * Reads a log from a position to its end, in steps, and classifies its tail. Its memory does not grow with
+ * the log.
+ */
+export function* scanSteps(
   files: LogFiles,
   { from, attestedSeq = 0, onRecord }: ScanOptions,
-): Promise<Scanned> {
+): Generator<void, Scanned> {
   const segments = listSegments(files)
   const start = segments.findIndex(({ name }) => name === from.segment)
   const scan = new Scan(files.codec, from, onRecord)
@@ -68,11 +69,11 @@ export async function scanLog(
     using file = openSegment(files, segment.name)
     let at = i === 0 && start >= 0 ? from.offset : 0
     for (;;) {
-      // Each stretch reads from the file again: another process may have written since the last one.
-      const next = await scan.readOn(file, segment, at, at + stretchBytes)
+      // Each step reads from the file again: another process may have written since the last step.
+      const next = yield* scan.readOn(file, segment, at, at + stepBytes)
       if (next === undefined) break
       at = next
-      await giveWay()
+      yield
     }
   }
   return scan.finish(Math.max(attestedSeq, from.seq, namedSeq(segments)))
@@ -98,7 +99,12 @@ class Scan {
   }
 
   /** Reads the lines between two offsets. Returns where to go on; undefined at the end of the segment. */
-  async readOn(file: OpenSegment, segment: Segment, from: number, to: number): Promise<number | undefined> {
+  *readOn(
+    file: OpenSegment,
+    segment: Segment,
+    from: number,
+    to: number,
+  ): Generator<void, number | undefined> {
     const { name, until } = segment
     const classifier = this.#classifier
     for (const line of linesFrom(file.read, from, this.#chunk)) {
@@ -107,17 +113,17 @@ class Scan {
         this.#scanned.ignored.push(leftover(file, name, line))
         return undefined
       }
-      const applied = this.#line(line, name, file)
-      if (applied === undefined) continue
+      const steps = this.#line(line, name, file)
+      if (steps === undefined) continue
       const { next } = line
-      await applied
+      yield* steps
       // What was read ahead may be out of date.
       return next
     }
     return undefined
   }
 
-  #line(line: Line, segment: string, file: OpenSegment): Later {
+  #line(line: Line, segment: string, file: OpenSegment): Generator<void> | undefined {
     const { end } = this.#scanned
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
@@ -136,13 +142,14 @@ class Scan {
       else end.sum = this.#codec.sumOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
-      return this.#onRecord?.(line, header)
+      return this.#onRecord?.(line, header) ?? undefined
     } else if (this.#bad === undefined) {
       this.#bad = { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset }
       this.#rest = [leftover(file, segment, line)]
     } else if (this.#rest.at(-1)?.segment !== segment) {
       this.#rest.push(leftover(file, segment, line))
     }
+    return undefined
   }
 
   #before(line: Line, segment: string, file: OpenSegment): Unfinished {

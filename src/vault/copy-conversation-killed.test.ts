@@ -1,0 +1,109 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { generationsOf } from '../../test/support/vault-contents.ts'
+import { projectRoot, World } from '../../test/support/world.ts'
+
+const copier = join(projectRoot, 'test/fixtures/vault-copier.mjs')
+const before = 'one\ntwo\n'
+
+/** Copies a file of the world into a conversation, in which it is always called `it.jsonl`. */
+const startCopy = (world: World, directory: string, name: string, ...more: string[]) =>
+  world.start(process.execPath, [copier, directory, join(world.tmp, name), ...more]).finished
+
+/** Copies with a kill at each call, in a vault of its own each time, several at once. */
+async function killAtEachCall(
+  world: World,
+  prepare: (directory: string) => Promise<void>,
+  check: (directory: string, at: number) => Promise<void>,
+): Promise<number> {
+  const run = async (at: number): Promise<boolean> => {
+    const directory = join(world.tmp, `vault-${at}`)
+    await prepare(directory)
+    const { signal } = await startCopy(world, directory, 'b.jsonl', String(at))
+    if (signal !== null) await check(directory, at)
+    return signal !== null
+  }
+  for (let first = 1; ; first += 4) {
+    const killed = await Promise.all([0, 1, 2, 3].map((more) => run(first + more)))
+    if (killed.includes(false)) return first + killed.indexOf(false) - 1
+  }
+}
+
+test.each<[how: string, after: string, generations: string[]]>([
+  ['has grown', `${before}three\n`, [`${before}three\n`]],
+  ['was rewritten', 'other\n', [before, 'other\n']],
+])(
+  'a copier that is killed at any of its calls, while a file %s, loses nothing, and the next one completes it',
+  async (_, after, generations) => {
+    await using world = new World()
+    for (const [name, text] of [
+      ['a.jsonl', before],
+      ['b.jsonl', after],
+    ] as const)
+      writeFileSync(join(world.tmp, name), text)
+    const killed = await killAtEachCall(
+      world,
+      async (directory) => void (await startCopy(world, directory, 'a.jsonl')),
+      async (directory, at) => {
+        const kept = generationsOf(directory, 'it.jsonl')
+        expect([[before], generations], `killed at call ${at}`).toContainEqual(kept)
+        await startCopy(world, directory, 'b.jsonl')
+        expect(generationsOf(directory, 'it.jsonl'), `killed at call ${at}`).toEqual(generations)
+      },
+    )
+    expect(killed).toBeGreaterThan(5)
+  },
+)
+
+test('a first copy that is killed at any of its calls is completed by the next one', async () => {
+  await using world = new World()
+  writeFileSync(join(world.tmp, 'b.jsonl'), before)
+  const killed = await killAtEachCall(
+    world,
+    async () => {},
+    async (directory, at) => {
+      await startCopy(world, directory, 'b.jsonl')
+      expect(generationsOf(directory, 'it.jsonl'), `killed at call ${at}`).toEqual([before])
+    },
+  )
+  expect(killed).toBeGreaterThan(5)
+})
+
+test('bytes and the names of their files are synced before the line that acknowledges them', async () => {
+  await using world = new World()
+  const [file, log, directory] = ['a.jsonl', 'log', 'vault'].map((name) => join(world.tmp, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(file, before)
+  await startCopy(world, directory, 'a.jsonl', '0', log)
+  const calls = readFileSync(log, 'utf8')
+    .replaceAll(directory, 'VAULT')
+    .split('\n')
+    .filter((line) => / VAULT/.test(line))
+  expect(calls.filter((line) => /^(?:write|f)/.test(line))).toEqual([
+    'ftruncateSync VAULT/1/it.jsonl',
+    'writeSync VAULT/1/it.jsonl',
+    'fdatasync VAULT/1/it.jsonl',
+    'fsyncSync VAULT/1',
+    'fsyncSync VAULT',
+    'ftruncateSync VAULT/vault.jsonl',
+    'writeSync VAULT/vault.jsonl',
+    'fdatasync VAULT/vault.jsonl',
+    'fsyncSync VAULT',
+  ])
+  appendFileSync(file, 'three\n')
+  writeFileSync(log, '')
+  await startCopy(world, directory, 'a.jsonl', '0', log)
+  const writes = readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((line) => /^writeSync|^fdatasync/.test(line))
+  expect(writes.map((line) => line.replace(directory, 'VAULT'))).toEqual([
+    'writeSync VAULT/1/it.jsonl',
+    'fdatasync VAULT/1/it.jsonl',
+    'writeSync VAULT/vault.jsonl',
+    'fdatasync VAULT/vault.jsonl',
+  ])
+})

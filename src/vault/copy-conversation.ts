@@ -1,0 +1,273 @@
+import { createHash, type Hash } from 'node:crypto'
+import { closeSync, fdatasync, fstatSync, ftruncateSync, lstatSync, readSync, type Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { nodeDisk } from '../base/fs/disk.ts'
+import { lstatIfExists } from '../base/fs/exists.ts'
+import { isWithin } from '../base/fs/paths.ts'
+import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
+import { openRegular } from '../base/fs/regular-file.ts'
+import { removeTree } from '../base/fs/remove-tree.ts'
+import { withLock } from './conversation-lock.ts'
+import {
+  type ConversationRecord,
+  type CopyLine,
+  type FileStat,
+  isAsNoted,
+  readRecord,
+  recordName,
+  type StoredFile,
+  type Version,
+} from './conversation-record.ts'
+
+/** In the thread pool, so that several conversations wait for the disk at once. */
+const sync = promisify(fdatasync)
+const newline = 0x0a
+/** A file whose last line is not finished is taken as it is when it has not changed for this long. */
+const quietMs = 300_000
+/** The clock of a file system may be this coarse: a file can change again without a new time. */
+const racyMs = 50
+const attempts = 3
+
+/** A file of an agent. */
+export interface SourceFile {
+  /** Relative to the directory that has the conversation. */
+  name: string
+  path: string
+}
+
+/** A conversation as an agent keeps it. */
+export interface Source {
+  agent: string
+  id: string
+  /** The agent's own directory. */
+  root: string
+  /** The transcript first. */
+  files: SourceFile[]
+  /** More files that the conversation needs, which takes a look into its transcript. */
+  more?: () => SourceFile[]
+  /** It has no files but an export, and was last changed at this time, in milliseconds since the epoch. */
+  updated?: number
+}
+
+export interface Copied {
+  /** Files of which something was stored. */
+  files: number
+  bytes: number
+  /** Files that were rewritten, and so began a new generation. */
+  rewritten: number
+  /** Files that cannot be read, with the error code. */
+  unreadable: { path: string; error: string }[]
+}
+
+export interface CopyOptions {
+  /** The session has ended: its last line is complete, or never will be. */
+  hasEnded?: boolean
+  /** Asked under the lock: the conversation may have been removed from the vault while this copy waited. */
+  isWanted?: () => boolean
+}
+
+export const nothingCopied = (): Copied => ({ files: 0, bytes: 0, rewritten: 0, unreadable: [] })
+
+/** Stores what is new of a conversation in this directory of the vault. */
+export async function copyConversation(
+  directory: string,
+  source: Source,
+  options: CopyOptions = {},
+): Promise<Copied> {
+  makePrivateDirectories(directory)
+  return await withLock(directory, async () => {
+    if (options.isWanted?.() === false) {
+      removeTree(directory)
+      return nothingCopied()
+    }
+    const copy = new ConversationCopy(readRecord(directory), source, options.hasEnded ?? false)
+    try {
+      await copy.copyAll()
+    } finally {
+      // What was stored before a failure counts.
+      await copy.writeLines()
+    }
+    return copy.copied
+  })
+}
+
+/** True if the files of a conversation are as the vault has noted them. */
+export const isAsRecorded = (record: ConversationRecord, { files }: Source): boolean =>
+  files.every(({ name, path }) => {
+    const line = record.files.get(name)?.bySource.get(path)
+    const stat = line && lstatIfExists(path)
+    return stat !== undefined && isAsNoted(line, statOf(stat))
+  })
+
+class ConversationCopy {
+  readonly copied = nothingCopied()
+  readonly #lines: CopyLine[] = []
+  readonly #newPaths = new Set<string>()
+
+  constructor(
+    readonly record: ConversationRecord,
+    readonly source: Source,
+    readonly hasEnded: boolean,
+  ) {}
+
+  async copyAll(): Promise<void> {
+    for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) {
+      try {
+        await this.#copyIfChanged(file)
+      } catch (error) {
+        const { path, syscall, code = '' } = error as NodeJS.ErrnoException
+        // Only sources are read here, and a descriptor has no path. A fault of the vault ends the copy.
+        if (path !== file.path && syscall !== 'read') throw error
+        if (code !== 'ENOENT') this.copied.unreadable.push({ path: file.path, error: code })
+      }
+    }
+  }
+
+  async #copyIfChanged(file: SourceFile): Promise<void> {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const noted = this.record.files.get(file.name)?.bySource.get(file.path)
+      if (isAsNoted(noted, statOf(lstatSync(file.path)))) return
+      const { fd } = openRegular(file.path)
+      try {
+        if (await this.#copy(file, fd, noted)) return
+      } finally {
+        closeSync(fd)
+      }
+    }
+  }
+
+  /** Stores what is new of an open file; false if the file was changed meanwhile, other than by appending. */
+  async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<boolean> {
+    const stat = fstatSync(fd)
+    const stored = this.record.files.get(file.name)
+    const { version, hash } = this.#storedPrefix(stored, noted, fd, stat.size)
+    const offset = version?.length ?? 0
+    const end = Math.max(offset, this.#endOf(file, fd, stat))
+    if (end === 0) return true
+    const generation = version?.generation ?? this.#newGeneration(stored)
+    if (end > offset) await this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
+    const after = fstatSync(fd)
+    if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return false
+    const isSettled =
+      end === stat.size && after.size === stat.size && Math.abs(Date.now() - stat.mtimeMs) > racyMs
+    // An unfinished line that still waits is not worth a line in the record.
+    if (end === offset && !isSettled && noted !== undefined) return true
+    this.#note({
+      at: Date.now(),
+      file: file.name,
+      generation,
+      offset,
+      length: end - offset,
+      sha256: hash.digest('hex'),
+      source: file.path,
+      root: this.source.root,
+      ...statOf(stat),
+      ...(!isSettled && { mtime: null }),
+    })
+    if (stored !== undefined && version === undefined) this.copied.rewritten += 1
+    return true
+  }
+
+  #note(line: CopyLine): void {
+    this.#lines.push(line)
+    this.record.add(line)
+    this.copied.bytes += line.length
+    if (line.length > 0) this.copied.files += 1
+  }
+
+  /** The version that the file begins with, if it does; and the hash of that part of the file. */
+  #storedPrefix(
+    stored: StoredFile | undefined,
+    noted: CopyLine | undefined,
+    fd: number,
+    size: number,
+  ): { version?: Version; hash: Hash } {
+    const generation = (noted ?? stored?.last)?.generation
+    const version = stored?.versions.find((each) => each.generation === generation)
+    const hash = createHash('sha256')
+    if (version === undefined || version.length > size) return { hash }
+    const onDisk = lstatIfExists(this.record.pathOf(stored?.name ?? '', version.generation))
+    if (!onDisk?.isFile() || onDisk.size < version.length) return { hash }
+    for (const bytes of piecesOf(fd, 0, version.length)) hash.update(bytes)
+    return hash.copy().digest('hex') === version.sha256 ? { version, hash } : { hash: createHash('sha256') }
+  }
+
+  /** Where the last whole line ends. The rest waits, as the agent may be writing it at this moment. */
+  #endOf(file: SourceFile, fd: number, { size, mtimeMs }: Stats): number {
+    const isOver = this.hasEnded || Math.abs(Date.now() - mtimeMs) > quietMs
+    if (isOver || !file.name.endsWith('.jsonl')) return size
+    const chunk = Buffer.allocUnsafe(64 << 10)
+    for (let end = size; end > 0;) {
+      const start = Math.max(0, end - chunk.length)
+      const length = readSync(fd, chunk, 0, end - start, start)
+      const last = chunk.subarray(0, length).lastIndexOf(newline)
+      if (last >= 0) return start + last + 1
+      end = start
+    }
+    return 0
+  }
+
+  /** A file that is in the newest generation already begins the next one. */
+  #newGeneration(stored: StoredFile | undefined): number {
+    const newest = Math.max(1, this.record.lastGeneration)
+    return (stored?.versions.at(-1)?.generation ?? 0) < newest ? newest : newest + 1
+  }
+
+  /** Writes a part of a source behind what is stored, and syncs it. */
+  async #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): Promise<void> {
+    if (part.offset === 0) {
+      makePrivateDirectories(dirname(path))
+      this.#newPaths.add(path)
+    }
+    const stored = openPrivateFile(path, 'a')
+    try {
+      // A copier that was killed may have left more than it acknowledged.
+      ftruncateSync(stored, part.offset)
+      for (const bytes of piecesOf(fd, part.offset, part.end)) {
+        part.hash.update(bytes)
+        writeAll(stored, bytes)
+      }
+      await sync(stored)
+    } finally {
+      closeSync(stored)
+    }
+  }
+
+  /** Acknowledges what was stored: syncs the names of new files, then writes and syncs the lines. */
+  async writeLines(): Promise<void> {
+    if (this.#lines.length === 0) return
+    const { directory, end } = this.record
+    const parents = new Set<string>()
+    for (const path of this.#newPaths)
+      for (let parent = dirname(path); isWithin(parent, directory); parent = dirname(parent))
+        parents.add(parent)
+    for (const parent of parents) nodeDisk.syncDirectory(parent)
+    const fd = openPrivateFile(join(directory, recordName), 'a')
+    try {
+      ftruncateSync(fd, end)
+      writeAll(fd, this.#lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      await sync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    if (end > 0) return
+    nodeDisk.syncDirectory(directory)
+    nodeDisk.syncDirectory(dirname(directory))
+  }
+}
+
+const pieceBytes = 1 << 20
+
+/** The bytes of an open file from `start` to `end`, or to its end; each piece is valid until the next one. */
+export function* piecesOf(fd: number, start: number, end: number): Generator<Buffer> {
+  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, Math.max(1, end - start)))
+  for (let position = start; position < end;) {
+    const length = readSync(fd, piece, 0, Math.min(piece.length, end - position), position)
+    if (length === 0) return
+    yield piece.subarray(0, length)
+    position += length
+  }
+}
+
+const statOf = ({ size, mtimeMs, ino }: Stats): FileStat => ({ size, mtime: mtimeMs, ino })

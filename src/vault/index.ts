@@ -1,0 +1,12 @@
+/** The door of the vault: the agents' conversations, kept as files. */
+export { readRecord, vaultDirectory } from './conversation-record.ts'
+export { copyConversation } from './copy-conversation.ts'
+export { changeExclusions } from './exclusions.ts'
+export { type Conversation, listConversations, surveyVault } from './list-conversations.ts'
+export { isVaultAgent, titleOf, type VaultAgent } from './places.ts'
+export { rawBytes, readEntries } from './read-conversation.ts'
+export { removeConversation } from './remove-conversation.ts'
+export { restoreConversation } from './restore-conversation.ts'
+export { type FoundSecret, type FoundText, scanVault, searchVault } from './search-vault.ts'
+export { openVault, type SyncReport, syncVault } from './sync.ts'
+export type { Entry } from './transcript.ts'
