@@ -21,6 +21,22 @@ export const stintCommands: CommandGroup = {
       summary: 'make agents and git ask before they change files',
       load: async () => (await import('./hook/hook.ts')).hook,
     },
+    changes: {
+      summary: 'show which session changed what in this workspace',
+      load: async () => (await import('../points/commands/changes.ts')).changesCommand,
+    },
+    diff: {
+      summary: 'show what a session or a turn changed, as a diff',
+      load: async () => (await import('../points/commands/diff.ts')).diffCommand,
+    },
+    undo: {
+      summary: 'take back what a session or a turn changed',
+      load: async () => (await import('../points/commands/undo.ts')).undoCommand,
+    },
+    redo: {
+      summary: 'take the last undo back',
+      load: async () => (await import('../points/commands/undo.ts')).redoCommand,
+    },
     sessions: {
       summary: 'show and maintain durable sessions',
       load: async () => (await import('./sessions/sessions.ts')).sessions,

@@ -38,6 +38,8 @@ type GivenValue<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
 export interface ParsedArgs<Table extends OptionTable> {
   options: OptionValues<Table>
   positionals: string[]
+  /** How many of the positionals stood before `--`; undefined without it. */
+  dashesAt?: number
 }
 
 /** The values of an option table: durations in milliseconds, sizes in bytes, flags as booleans. */

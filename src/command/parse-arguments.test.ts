@@ -28,6 +28,7 @@ test('every way to write an option is read', () => {
   expect(parseArguments(argv, table)).toEqual({
     options: { flag: true, name: 'a', path: ['x', 'y=z'], wait: 300_000, mode: 'on' },
     positionals: ['one', '-', '--flag'],
+    dashesAt: 2,
   })
 })
 

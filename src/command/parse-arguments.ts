@@ -46,8 +46,11 @@ export function parseArguments<Table extends OptionTable>(
       begun.add(name)
     }
   }
-  positionals.push(...argv.slice(style.passUnknown ? end : end + 1))
-  return { options: values as OptionValues<Table>, positionals }
+  const parsed = { options: values as OptionValues<Table>, positionals }
+  const hasDashes = end < argv.length && !style.passUnknown
+  if (hasDashes) Object.assign(parsed, { dashesAt: positionals.length })
+  positionals.push(...argv.slice(hasDashes ? end + 1 : end))
+  return parsed
 }
 
 /** The value of an option that was not given. */

@@ -85,7 +85,7 @@ class Check {
   /** Recovers the disk as a power cut right after the first recovery leaves it. */
   async recoverAgain(disk: CrashDisk, facts: Facts): Promise<void> {
     const twice = await this.#step('it does not open a second time', () =>
-      this.#look(disk, this.#open(disk, 'writer', this.#state.locks.seenAs('dead'))),
+      this.#open(disk, 'writer', this.#state.locks.seenAs('dead')).then((held) => this.#look(disk, held)),
     )
     if (twice !== undefined) this.violations.push(...differences('recovered twice', facts, twice))
   }
@@ -105,9 +105,9 @@ class Check {
   async goOn(disk: CrashDisk, held: FilesystemSession | undefined, locks = this.#state.locks): Promise<void> {
     if (held === undefined) return
     await this.#step('it cannot be written to', () => writeALittle(held))
-    const later = await this.#step('it does not open after that', () => {
-      this.violations.push(...findingsOf(this.#seen(disk), this.#id, held.manifest))
-      return this.#look(disk, this.#open(disk, 'writer', locks))
+    const later = await this.#step('it does not open after that', async () => {
+      this.violations.push(...(await findingsOf(this.#seen(disk), this.#id, held.manifest)))
+      return await this.#look(disk, await this.#open(disk, 'writer', locks))
     })
     if (later === undefined) return
     const { at } = this.#state
@@ -123,11 +123,11 @@ class Check {
     return this.#state.wrap?.(disk) ?? disk
   }
 
-  #open(disk: CrashDisk, kind: SessionHold['kind'], locks: SimulatedLocks): FilesystemSession {
-    return new SimulatedDriver(this.#seen(disk), locks, this.#state.sizes).openNow(this.#id, { kind })
+  #open(disk: CrashDisk, kind: SessionHold['kind'], locks: SimulatedLocks): Promise<FilesystemSession> {
+    return new SimulatedDriver(this.#seen(disk), locks, this.#state.sizes).openAcquired(this.#id, { kind })
   }
 
-  #look(disk: CrashDisk, { recovered, manifest }: FilesystemSession): Facts {
+  #look(disk: CrashDisk, { recovered, manifest }: FilesystemSession): Promise<Facts> {
     return factsOf(this.#seen(disk), this.#id, manifest, (recovered as Recovery).state)
   }
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { readFile } from '../../src/base/fs/disk.ts'
-import { runNow, writeSteps } from '../../src/base/fs/disk-steps.ts'
 import { CrashDisk, errno } from './crash-disk.ts'
 import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
 
@@ -9,7 +8,7 @@ const bounds: Bounds = { allSubsetsOf: 6, tearEvery: 1, combinations: 1000 }
 /** Writes to a file, which it creates if needed. */
 function put(disk: CrashDisk, path: string, text: string, { at = 0, sync = false } = {}): void {
   const file = disk.list('/').includes(path.slice(1)) ? disk.open(path) : disk.create(path)
-  runNow(disk, writeSteps(file, Buffer.from(text), at))
+  for (let done = 0; done < text.length;) done += disk.write(file, Buffer.from(text), done, at + done)
   if (sync) disk.sync(file)
   disk.close(file)
 }
@@ -122,7 +121,7 @@ test('the contents of a directory are lost with its name', () => {
 test('after a failed sync the contents are uncertain, and another sync does not help', () => {
   const disk = durable('..')
   const file = disk.open('/a')
-  runNow(disk, writeSteps(file, Buffer.from('A'), 0))
+  disk.write(file, Buffer.from('A'), 0, 0)
   disk.before = ({ call, path }) => {
     if (call === 'sync') throw errno('EIO', path)
   }

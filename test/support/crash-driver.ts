@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import type { Clock } from '../../src/base/process/clock.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
-import { type DiskSteps, runNow } from '../../src/base/fs/disk-steps.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
@@ -64,63 +62,35 @@ export class SimulatedDriver implements StoreDriver {
   readonly #disk: Disk
   readonly #locks: SimulatedLocks
   readonly #limits: SessionLimits
-  readonly #newQueue: () => DiskQueue
 
-  constructor(
-    disk: Disk,
-    locks: SimulatedLocks,
-    limits: Partial<SessionLimits>,
-    newQueue = (on: Disk): DiskQueue => new DiskQueue(on),
-  ) {
+  constructor(disk: Disk, locks: SimulatedLocks, limits: Partial<SessionLimits>) {
     this.#disk = disk
-    this.#newQueue = () => newQueue(disk)
     this.#locks = locks
     this.#limits = { ...defaultLimits, ...limits }
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const queue = this.#newQueue()
-    return await coded(() => queue.run(this.#create(manifest, hold, guard, queue)))
-  }
-
-  *#create(
-    manifest: Manifest,
-    hold: SessionHold,
-    guard: WriteGuard,
-    queue: DiskQueue,
-  ): DiskSteps<HeldSession> {
-    using staged = new StagedSession({ disk: this.#disk, sessions })
-    const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
-    yield* staged.writeNewSession(manifest)
-    const directory = yield* staged.publish(manifest)
-    return yield* openNewSession(this.#context(directory, manifest, hold, guard, queue), lock)
+    return await coded(async () => {
+      using staged = await StagedSession.make({ disk: this.#disk, sessions })
+      const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
+      await staged.writeNewSession(manifest)
+      const directory = await staged.publish(manifest)
+      return await openNewSession(this.#context(directory, manifest, hold, guard), lock)
+    })
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const queue = this.#newQueue()
-    return await coded(() => queue.run(this.#open(id, hold, guard, this.acquire(id, hold), queue)))
+    return await coded(() => this.openAcquired(id, hold, guard))
   }
 
-  #open(
-    id: string,
-    hold: SessionHold,
-    guard: WriteGuard,
-    acquired: AcquiredLock,
-    queue: DiskQueue,
-  ): DiskSteps<FilesystemSession> {
-    const context = this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard, queue)
-    return openAcquiredSession(context, acquired)
-  }
-
-  /** Opens a session whose commits stay on the event loop. */
-
-  openNow(
+  async openAcquired(
     id: string,
     hold: SessionHold,
     guard = noGuard,
     acquired: AcquiredLock = this.acquire(id, hold),
-  ): FilesystemSession {
-    return runNow(this.#disk, this.#open(id, hold, guard, acquired, new DiskQueue(this.#disk)))
+  ): Promise<FilesystemSession> {
+    const context = this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard)
+    return await openAcquiredSession(context, acquired)
   }
 
   acquire(id: string, { kind }: SessionHold): AcquiredLock {
@@ -142,17 +112,15 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
-    await coded(() => this.#newQueue().run(this.#fork(from, at, manifestAt)))
-  }
-
-  *#fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): DiskSteps {
-    const source = this.#directoryOf(from)
-    const recovered = yield* recoverSession(source, this.manifestOf(from))
-    const seq = forkPoint(at, recovered.journal.end.seq)
-    const manifest = manifestAt(seq)
-    using staged = new StagedSession({ disk: this.#disk, sessions })
-    yield* forkFiles(source, recovered, seq, staged.directory, manifest)
-    yield* staged.publish(manifest)
+    await coded(async () => {
+      const source = this.#directoryOf(from)
+      const recovered = await recoverSession(source, this.manifestOf(from))
+      const seq = forkPoint(at, recovered.journal.end.seq)
+      const manifest = manifestAt(seq)
+      using staged = await StagedSession.make({ disk: this.#disk, sessions })
+      await forkFiles(source, recovered, seq, staged.directory, manifest)
+      await staged.publish(manifest)
+    })
   }
 
   async holder(id: string): Promise<Holder | undefined> {
@@ -176,9 +144,8 @@ export class SimulatedDriver implements StoreDriver {
     manifest: Manifest,
     hold: SessionHold,
     guard: WriteGuard,
-    queue: DiskQueue,
   ): OpenContext {
-    return { directory, queue, manifest, hold, guard, clock, limits: this.#limits }
+    return { directory, manifest, hold, guard, clock, limits: this.#limits }
   }
 }
 

@@ -2,9 +2,9 @@ import { auditRecordOf } from '../../src/session/audit-record.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { runToEnd } from '../../src/base/process/run-generator.ts'
+import type { LogFiles } from '../../src/session/log/log-files.ts'
 import type { Blobs } from '../../src/session/log/blobs.ts'
-import { verifyInSteps } from '../../src/session/files/verify.ts'
+import { verifySession } from '../../src/session/files/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import {
   emptyState,
@@ -25,10 +25,17 @@ export interface Facts {
   replayed: string
 }
 
-export function factsOf(disk: Disk, id: string, manifest: Manifest, state: FoldedState): Facts {
+export async function factsOf(
+  disk: Disk,
+  id: string,
+  manifest: Manifest,
+  state: FoldedState,
+): Promise<Facts> {
   const { logs, blobs } = directoryOf(disk, id)
-  const records = [...readRecords(logs.journal)].map((record) => withBlobData(record, blobs))
-  const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(withBlobData(record, blobs)))
+  const withData = (files: LogFiles): Promise<LogRecord[]> =>
+    Promise.all([...readRecords(files)].map((record) => withBlobData(record, blobs)))
+  const records = await withData(logs.journal)
+  const audit = (await withData(logs.audit)).map(auditRecordOf)
   const replayed = emptyState()
   for (const record of records) replay(replayed, record)
   for (const record of audit) applyAuditRecord(replayed, record)
@@ -43,12 +50,12 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
 }
 
 /** The record with its data, which may be in a blob. */
-const withBlobData = (record: LogRecord, blobs: Blobs): LogRecord =>
-  record.blob === undefined ? record : { ...record, data: JSON.parse(runToEnd(blobs.get(record.blob))) }
+const withBlobData = async (record: LogRecord, blobs: Blobs): Promise<LogRecord> =>
+  record.blob === undefined ? record : { ...record, data: JSON.parse(await blobs.get(record.blob)) }
 
 /** The findings of a verification. */
-export function findingsOf(disk: Disk, id: string, manifest: Manifest): string[] {
-  const { ok, ...health } = runToEnd(verifyInSteps(directoryOf(disk, id), { manifest }))
+export async function findingsOf(disk: Disk, id: string, manifest: Manifest): Promise<string[]> {
+  const { ok, ...health } = await verifySession(directoryOf(disk, id), { manifest })
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

@@ -8,7 +8,7 @@ import type { LogPositions } from '../../src/session/log/log-end.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
-import type { Simulation } from './crash-simulation.ts'
+import type { SuspendedWriter } from './crash-nested.ts'
 
 /** How the process of a holder looks to other processes. */
 export type Life = 'alive' | 'dead' | 'silent'
@@ -99,17 +99,11 @@ export class SimulatedLocks {
 }
 
 /** A mutation: a writer checks its lock when it writes a group, and not again when the group is synced. */
-export function checkOwnerBeforeWriting({ disk, locks }: Simulation): void {
+export function checkOwnerBeforeWriting(locks: SimulatedLocks, writer: SuspendedWriter): void {
   locks.mutate = (assertOwned) => {
     let found: unknown
-    const { write } = disk
-    disk.write = (...args) => {
-      const before = errorOf(assertOwned)
-      const written = write.apply(disk, args)
-      // The process that takes the session over writes meanwhile.
-      found = before
-      return written
-    }
+    // The process that takes the session over writes while the writer is suspended after this.
+    writer.beforeWrites.push(() => (found = errorOf(assertOwned)))
     return () => {
       if (found !== undefined) throw found
     }

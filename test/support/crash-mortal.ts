@@ -1,6 +1,7 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { changingCalls, type CrashDisk } from './crash-disk.ts'
 import type { Wrap } from './crash-simulation.ts'
+import { passOn } from './later-turns.ts'
 
 /**
  * A process that is killed before one of its changes to the disk. The machine runs on, with its page cache.
@@ -17,7 +18,7 @@ export function mortal(killAt: number): MortalLife {
     isDead: () => dead,
     onDeath: () => {},
     wrap: (disk) => {
-      const wrapped: Disk = passThrough(disk)
+      const wrapped = passThrough(disk)
       for (const call of changingCalls) {
         const real = disk[call].bind(disk) as (...args: unknown[]) => unknown
         const guarded = (...args: unknown[]): unknown => {
@@ -36,22 +37,11 @@ export function mortal(killAt: number): MortalLife {
   return life
 }
 
+/** The calls of a simulated disk, which are made at once. */
+export type DirectDisk = Pick<CrashDisk, keyof Disk | 'duplicate'>
+
 /** A copy of a disk that passes every call on, so that single calls can be replaced. */
-export const passThrough = (disk: CrashDisk): Disk & Pick<CrashDisk, 'duplicate'> => ({
+export const passThrough = (disk: CrashDisk): DirectDisk => ({
+  ...(passOn(disk) as DirectDisk),
   duplicate: (file) => disk.duplicate(file),
-  create: (path) => disk.create(path),
-  open: (path) => disk.open(path),
-  openToRead: (path) => disk.openToRead(path),
-  write: (file, bytes, from, position) => disk.write(file, bytes, from, position),
-  read: (file, into, position) => disk.read(file, into, position),
-  size: (file) => disk.size(file),
-  truncate: (file, length) => disk.truncate(file, length),
-  sync: (file) => disk.sync(file),
-  close: (file) => disk.close(file),
-  rename: (from, to) => disk.rename(from, to),
-  link: (from, to) => disk.link(from, to),
-  unlink: (path) => disk.unlink(path),
-  makeDirectory: (path) => disk.makeDirectory(path),
-  list: (directory) => disk.list(directory),
-  syncDirectory: (directory) => disk.syncDirectory(directory),
 })

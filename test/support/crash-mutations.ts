@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { formatChecksum } from '../../src/session/log/line-checksum.ts'
 import type { CrashDisk } from './crash-disk.ts'
-import { passThrough } from './crash-mortal.ts'
+import { type DirectDisk, passThrough } from './crash-mortal.ts'
 import type { Wrap } from './crash-simulation.ts'
 
 /** A store that lacks one of its precautions, as seen from the disk. The crash search must notice each. */
@@ -19,7 +19,7 @@ export interface Mutation {
 }
 
 /** A disk with some of its calls replaced. The replacements can look up the paths of open files. */
-function changed(change: (real: Disk, pathOf: (file: number) => string) => Partial<Disk>): Wrap {
+function changed(change: (real: DirectDisk, pathOf: (file: number) => string) => Partial<Disk>): Wrap {
   return (disk: CrashDisk) => {
     const paths = new Map<number, string>()
     const real = passThrough(disk)

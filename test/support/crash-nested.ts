@@ -4,11 +4,13 @@ import { noGuard } from '../../src/session/session-secrets.ts'
 import { SimulatedDriver, pathsOf } from './crash-driver.ts'
 import { factsOf, findingsOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
-import { Simulation } from './crash-simulation.ts'
+import { Simulation, type Wrap } from './crash-simulation.ts'
 import { allLost } from './crash-states.ts'
 import { afterResume, id, type Workload } from './crash-workloads.ts'
-import { readFile } from '../../src/base/fs/disk.ts'
-import { mortal } from './crash-mortal.ts'
+import { type Disk, readFile } from '../../src/base/fs/disk.ts'
+import { changingCalls } from './crash-disk.ts'
+import type { SimulatedLocks } from './crash-locks.ts'
+import { mortal, passThrough } from './crash-mortal.ts'
 import type { CommitWay } from './later-turns.ts'
 
 /**
@@ -102,30 +104,36 @@ export async function searchTakeovers(
   opensLate: boolean,
   every = 1,
   way?: CommitWay,
-  mutate: (simulation: Simulation) => void = () => {},
+  mutate: (locks: SimulatedLocks, writer: SuspendedWriter) => void = () => {},
 ): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }
   for (let stop = 0; ; stop += every) {
-    const simulation = new Simulation({ sizes: workload.sizes, way })
+    const writer = new SuspendedWriter()
+    const simulation = new Simulation({ wrap: writer.wrap, sizes: workload.sizes, way })
     const { disk, locks, sizes } = simulation
-    mutate(simulation)
+    mutate(locks, writer)
     const driver = new SimulatedDriver(disk, locks, sizes)
     const hold = { kind: 'writer' } as const
-    let heir: (() => FilesystemSession) | undefined
+    let heir: (() => Promise<FilesystemSession>) | undefined
     let acknowledged: string[] = []
-    const takeOver = (): void => {
-      if (heir !== undefined || disk.changes < stop || locks.look(id)?.holder === undefined) return
-      if (readFile(disk, pathsOf(id).manifest) === undefined) return
+    const takeOver = async (): Promise<void> => {
       locks.life = 'silent'
       acknowledged = namesHeard(simulation)
       const acquired = driver.acquire(id, hold)
-      const open = (): FilesystemSession => driver.openNow(id, hold, noGuard, acquired)
-      let held: FilesystemSession | undefined
-      heir = () => (held ??= open())
-      if (!opensLate) write(heir(), 'heir 1')
       locks.life = 'alive'
+      let held: Promise<FilesystemSession> | undefined
+      heir = () => (held ??= driver.openAcquired(id, hold, noGuard, acquired))
+      if (opensLate) return
+      // A fault that the workload has ordered is one of the writer's.
+      const { before } = disk
+      disk.before = undefined
+      await write(await heir(), 'heir 1')
+      disk.before = before
     }
-    disk.before = takeOver
+    writer.beforeChange = () => {
+      if (heir !== undefined || disk.changes < stop || locks.look(id)?.holder === undefined) return undefined
+      return readFile(disk, pathsOf(id).manifest) === undefined ? undefined : takeOver()
+    }
     await workload.run(simulation).catch(() => {})
     if (heir === undefined) return found
     found.points += 1
@@ -139,19 +147,42 @@ export async function searchTakeovers(
   }
 }
 
+/** A writer that can be suspended before each of its changes to the disk, while others go on. */
+export class SuspendedWriter {
+  /** Called before each change; the writer is suspended until the promise that it returns is settled. */
+  beforeChange: () => Promise<void> | undefined = () => undefined
+  /** Called before each write, and before the writer is suspended. */
+  readonly beforeWrites: (() => void)[] = []
+
+  readonly wrap: Wrap = (disk) => {
+    const wrapped: Disk = passThrough(disk)
+    for (const call of changingCalls) {
+      const real = disk[call].bind(disk) as (...args: unknown[]) => unknown
+      const suspended = (...args: unknown[]): unknown => {
+        if (call === 'write') for (const act of this.beforeWrites) act()
+        const pause = this.beforeChange()
+        return pause === undefined ? real(...args) : pause.then(() => real(...args))
+      }
+      Object.assign(wrapped, { [call]: suspended })
+    }
+    return wrapped
+  }
+}
+
 async function ending(
   simulation: Simulation,
-  heir: () => FilesystemSession,
+  heir: () => Promise<FilesystemSession>,
   acknowledged: string[],
 ): Promise<string[]> {
   const { disk } = simulation
   try {
-    const held = heir()
-    write(held, 'heir 2')
+    const held = await heir()
+    const written = write(held, 'heir 2')
     await held.release()
+    await written
     const driver = new SimulatedDriver(disk, simulation.locks, simulation.sizes)
-    const { recovered, manifest } = driver.openNow(id, { kind: 'writer' })
-    const { journal, audit } = factsOf(disk, id, manifest, (recovered as Recovery).state)
+    const { recovered, manifest } = await driver.openAcquired(id, { kind: 'writer' })
+    const { journal, audit } = await factsOf(disk, id, manifest, (recovered as Recovery).state)
     const names = new Set([...journal, ...audit])
     const heirs = ['heir 2', 'note heir 2', ...(names.has('heir 1') ? ['heir 1', 'note heir 1'] : [])]
     const lost = [...acknowledged, ...heirs].filter((name) => !names.has(name))
@@ -164,18 +195,19 @@ async function ending(
       ...namesHeard(simulation)
         .filter((name) => !names.has(name))
         .map((name) => `${name}, acknowledged to the old writer, is lost`),
-      ...findingsOf(disk, id, manifest).filter((what) => !what.includes('ignored:')),
+      ...(await findingsOf(disk, id, manifest)).filter((what) => !what.includes('ignored:')),
     ]
   } catch (error) {
     return [`the heir fails: ${(error as Error).message}`]
   }
 }
 
-function write(held: FilesystemSession, n: string): void {
-  void held.append('journal', { type: 'message', json: JSON.stringify({ n }) }).catch(() => {})
-  void held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }).catch(() => {})
-  // A snapshot commits the gathered records at once.
-  void held.snapshot((held.recovered as Recovery).state, () => 'null').catch(() => {})
+async function write(held: FilesystemSession, n: string): Promise<void> {
+  await Promise.allSettled([
+    held.append('journal', { type: 'message', json: JSON.stringify({ n }) }),
+    held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }),
+    held.snapshot((held.recovered as Recovery).state, () => 'null'),
+  ])
 }
 
 const namesHeard = (simulation: Simulation): string[] => {

@@ -1,7 +1,8 @@
 import { type CrashState, checkState } from './crash-check.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 import type { Oracle } from './crash-oracle.ts'
-import { type NewQueue, Simulation, type Wrap } from './crash-simulation.ts'
+import type { Disk } from '../../src/base/fs/disk.ts'
+import { Simulation, type Wrap } from './crash-simulation.ts'
 import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
 import type { Workload } from './crash-workloads.ts'
 import type { CommitWay } from './later-turns.ts'
@@ -10,8 +11,8 @@ export interface SearchOptions {
   bounds: Bounds
   /** Where the workload commits; on the event loop by default. */
   way?: CommitWay
-  /** Replaces the queues of the sessions. */
-  newQueue?: NewQueue
+  /** Makes the disk whose calls run in the thread pool. */
+  pool?: (disk: Disk) => Disk
   /** Put between the store and the disk while the workload runs. */
   wrap?: Wrap
   /** Put between the store and the disk during recovery. */
@@ -83,9 +84,9 @@ export async function search(workload: Workload, options: SearchOptions): Promis
 /** Runs a workload, and returns every state that a crash may leave. */
 export async function crashesOf(
   workload: Workload,
-  { bounds, wrap, way, newQueue }: SearchOptions,
+  { bounds, wrap, way, pool }: SearchOptions,
 ): Promise<{ states: Crashed[]; points: number; oracles: Map<string, Oracle> }> {
-  const simulation = new Simulation({ wrap, sizes: workload.sizes, way, newQueue })
+  const simulation = new Simulation({ wrap, sizes: workload.sizes, way, pool })
   const watch = new CrashWatch(simulation, bounds)
   await workload.run(simulation)
   watch.look()

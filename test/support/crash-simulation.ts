@@ -1,5 +1,4 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { DiskQueue } from '../../src/base/fs/disk-queue.ts'
 import { createStore } from '../../src/session/create-store.ts'
 import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { emptyState } from '../../src/session/state.ts'
@@ -10,15 +9,7 @@ import { emptyDisk, SimulatedDriver } from './crash-driver.ts'
 import { factsOf } from './crash-facts.ts'
 import { SimulatedLocks } from './crash-locks.ts'
 import { Oracle, type Submission } from './crash-oracle.ts'
-import { type CommitWay, offLoopOf } from './later-turns.ts'
-
-/** Makes the queue of a session that was opened. */
-export type NewQueue = (disk: Disk) => DiskQueue
-
-const queueOf =
-  (way: CommitWay): NewQueue =>
-  (disk) =>
-    new DiskQueue(disk, offLoopOf(way, disk))
+import { type CommitWay, diskFor } from './later-turns.ts'
 
 /** Puts a fault of the disk or of the store between the two. */
 export type Wrap = (disk: CrashDisk) => Disk
@@ -43,15 +34,16 @@ export class Simulation {
       sizes?: Partial<SessionLimits>
       oracles?: Map<string, Oracle>
       way?: CommitWay
-      newQueue?: NewQueue
+      /** Makes the disk whose calls run in the thread pool, for mutations. */
+      pool?: (disk: Disk) => Disk
     } = {},
   ) {
     this.disk = options.disk ?? emptyDisk()
     this.locks = options.locks ?? new SimulatedLocks()
     this.sizes = options.sizes ?? {}
     const seen = options.wrap?.(this.disk) ?? this.disk
-    const { way = 'on the event loop', newQueue = queueOf(way) } = options
-    this.store = createStore(new SimulatedDriver(seen, this.locks, this.sizes, newQueue))
+    const { way = 'on the event loop', pool = (disk) => diskFor(way, disk) } = options
+    this.store = createStore(new SimulatedDriver(pool(seen), this.locks, this.sizes))
     this.oracles = options.oracles ?? new Map()
   }
 
@@ -71,7 +63,7 @@ export class Simulation {
 
   async resume(id: string): Promise<SimulatedSession> {
     const session = await this.store.resume(id)
-    this.oracle(id).resumed(factsOf(this.disk, id, session.manifest, emptyState()))
+    this.oracle(id).resumed(await factsOf(this.disk, id, session.manifest, emptyState()))
     return this.#steered(session)
   }
 

@@ -1,54 +1,64 @@
-import type { Disk } from '../../src/base/fs/disk.ts'
-import type { OffLoop } from '../../src/base/fs/disk-queue.ts'
-import { makeCall, type SlowCall } from '../../src/base/fs/disk-steps.ts'
+import type { Disk, Later } from '../../src/base/fs/disk.ts'
 
 /** A disk whose open files can be used under a second number, as the kernel does during a call. */
 type DiskWithCalls = Disk & { duplicate?: (file: number) => number }
 
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 /**
- * Makes every slow call of a disk off the event loop, as the thread pool does on a slow disk. A call waits in
- * the pool, looks up its file by the number, takes effect and returns, each in a turn of the event loop.
+ * A disk that makes every slow call off the event loop, as the thread pool does on a slow disk. A call waits
+ * in the pool, looks up its file by the number, takes effect and returns, each in a turn of the event loop.
  */
-export function laterTurns(disk: DiskWithCalls): OffLoop {
-  const begin = (step: SlowCall): (() => unknown) => {
-    if (step.call === 'syncDirectory' || disk.duplicate === undefined) return () => makeCall(disk, step)
-    const file = disk.duplicate(step.file)
-    return () => {
-      try {
-        return makeCall(disk, { ...step, file })
-      } finally {
-        disk.close(file)
-      }
+export function laterTurns(disk: DiskWithCalls): Disk {
+  const later = async <Result>(make: () => Later<Result>): Promise<Result> => {
+    try {
+      await nextTurn()
+      return await make()
+    } finally {
+      await nextTurn()
     }
   }
+  const onFile = <Result>(file: number, make: (file: number) => Later<Result>): Promise<Result> =>
+    later(async () => {
+      const held = disk.duplicate?.(file)
+      await nextTurn()
+      try {
+        return await make(held ?? file)
+      } finally {
+        if (held !== undefined) disk.close(held)
+      }
+    })
   return {
-    isNeeded: true,
-    note: () => {},
-    call(step, done) {
-      const fails = (error: unknown): void => void setImmediate(() => done(error))
-      const inTurn = (act: () => void): void =>
-        void setImmediate(() => {
-          try {
-            act()
-          } catch (error) {
-            fails(error)
-          }
-        })
-      inTurn(() => {
-        const effect = begin(step)
-        inTurn(() => {
-          const result = effect()
-          setImmediate(() => done(undefined, result))
-        })
-      })
-    },
+    ...passOn(disk),
+    write: (file, ...rest) => onFile(file, (held) => disk.write(held, ...rest)),
+    sync: (file) => onFile(file, (held) => disk.sync(held)),
+    syncDirectory: (path) => later(() => disk.syncDirectory(path)),
   }
 }
+
+/** The calls of a disk, which may be an object of a class, as an object whose calls can be replaced. */
+export const passOn = (disk: Disk): Disk => ({
+  create: (path) => disk.create(path),
+  open: (path) => disk.open(path),
+  openToRead: (path) => disk.openToRead(path),
+  write: (file, bytes, from, position) => disk.write(file, bytes, from, position),
+  read: (file, into, position) => disk.read(file, into, position),
+  size: (file) => disk.size(file),
+  truncate: (file, length) => disk.truncate(file, length),
+  sync: (file) => disk.sync(file),
+  close: (file) => disk.close(file),
+  rename: (from, to) => disk.rename(from, to),
+  link: (from, to) => disk.link(from, to),
+  unlink: (path) => disk.unlink(path),
+  makeDirectory: (path) => disk.makeDirectory(path),
+  list: (directory) => disk.list(directory),
+  syncDirectory: (directory) => disk.syncDirectory(directory),
+})
 
 /** Where commits run: the tests of durability and fencing prove both. */
 export const commitWays = ['on the event loop', 'in the thread pool'] as const
 export type CommitWay = (typeof commitWays)[number]
 
-/** Returns the stand-in for the thread pool; undefined if commits stay on the event loop. */
-export const offLoopOf = (way: CommitWay, disk: Disk): OffLoop | undefined =>
-  way === 'in the thread pool' ? laterTurns(disk) : undefined
+/** A disk whose commits run in this way. */
+export const diskFor = (way: CommitWay, disk: Disk): Disk =>
+  way === 'in the thread pool' ? laterTurns(disk) : disk

@@ -1,85 +1,79 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { DiskQueue, type OffLoop } from '../../src/base/fs/disk-queue.ts'
-import { type DiskSteps, runNow, type SlowCall } from '../../src/base/fs/disk-steps.ts'
-import type { NewQueue } from './crash-simulation.ts'
-import { laterTurns } from './later-turns.ts'
+import { OperationQueue } from '../../src/session/log/writer.ts'
+import { laterTurns, nextTurn } from './later-turns.ts'
 
 /** A way of committing in the thread pool that lacks one of its precautions. The crash search must notice. */
 export interface PoolMutation {
   name: string
   workload: string
-  newQueue: NewQueue
+  /** Makes the disk whose calls run in the pool. */
+  pool: (disk: Disk) => Disk
+  /** Replaces the queue of every session. */
+  run?: OperationQueue['run']
 }
-
-/** A queue whose pool treats some calls in another way. */
-const withPool =
-  (call: (pool: OffLoop, disk: Disk) => OffLoop['call']): NewQueue =>
-  (disk) => {
-    const pool = laterTurns(disk)
-    return new DiskQueue(disk, { ...pool, call: call(pool, disk) })
-  }
-
-/** Starts every operation at once. */
-class NoQueue extends DiskQueue {
-  readonly #disk: Disk
-
-  constructor(disk: Disk) {
-    super(disk)
-    this.#disk = disk
-  }
-
-  override start(steps: DiskSteps<unknown>, settle?: (error: unknown, result?: unknown) => void): void {
-    new DiskQueue(this.#disk, laterTurns(this.#disk)).start(steps, settle)
-  }
-}
-
-/** Runs what is asked for with `run`, a close for example, while groups are still in the pool. */
-class Overtaking extends DiskQueue {
-  readonly #disk: Disk
-
-  constructor(disk: Disk) {
-    super(disk, laterTurns(disk))
-    this.#disk = disk
-  }
-
-  override async run<Result>(steps: DiskSteps<Result>): Promise<Result> {
-    return runNow(this.#disk, steps)
-  }
-}
-
-const nothing = (): void => {}
 
 let others = 0
+const { run } = OperationQueue.prototype
 
 export const poolMutations: PoolMutation[] = [
   {
     name: 'a group that is acknowledged before its sync is done',
     workload: 'single appends',
-    newQueue: withPool((pool) => (step: SlowCall, done) => {
-      if (step.call !== 'sync') return pool.call(step, done)
-      pool.call(step, nothing)
-      setImmediate(done)
-    }),
+    pool: (disk) => {
+      const pool = laterTurns(disk)
+      const sync = async (file: number): Promise<void> => {
+        Promise.resolve(pool.sync(file)).catch(() => {})
+        await nextTurn()
+      }
+      return { ...pool, sync }
+    },
   },
   {
     name: 'two groups under way',
     workload: 'requests that wait for nothing',
-    newQueue: (disk) => new NoQueue(disk),
+    pool: laterTurns,
+    run: (operation) => operation(),
   },
   {
     name: 'a close that overtakes a sync',
     workload: 'requests that wait for nothing',
-    newQueue: (disk) => new Overtaking(disk),
+    pool: laterTurns,
+    run<Result>(this: OperationQueue, operation: () => Promise<Result>): Promise<Result> {
+      // Only the commits of groups wait for each other.
+      return operation.toString().includes('commitOnce')
+        ? (run.call(this, operation) as Promise<Result>)
+        : operation()
+    },
   },
   {
     name: 'a descriptor that is closed under a job of the pool',
     workload: 'single appends',
-    newQueue: withPool((pool, disk) => (step, done) => {
-      pool.call(step, done)
-      if (step.call !== 'write' || !Buffer.from(step.bytes).includes('{"seq":')) return
-      disk.close(step.file)
-      // The next file that the program opens gets the number.
-      disk.create(`/other-${++others}`)
-    }),
+    pool: (disk) => {
+      const pool = laterTurns(disk)
+      return {
+        ...pool,
+        write(file, bytes, ...rest) {
+          const written = pool.write(file, bytes, ...rest)
+          if (!Buffer.from(bytes).includes('{"seq":')) return written
+          disk.close(file)
+          // The next file that the program opens gets the number.
+          void disk.create(`/other-${++others}`)
+          return written
+        },
+      }
+    },
   },
 ]
+
+/** Runs a search while every queue has this mutation. */
+export async function withQueue<Result>(
+  mutated: OperationQueue['run'] | undefined,
+  search: () => Promise<Result>,
+): Promise<Result> {
+  OperationQueue.prototype.run = mutated ?? run
+  try {
+    return await search()
+  } finally {
+    OperationQueue.prototype.run = run
+  }
+}

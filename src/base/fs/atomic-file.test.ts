@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stintBin, World } from '../../../test/support/world.ts'
 import { replaceFile } from './atomic-file.ts'
-import { type Disk, nodeDisk } from './disk.ts'
+import { nodeDisk } from './disk.ts'
 import { readSmallFile } from './regular-file.ts'
 
 const module = JSON.stringify(join(stintBin, '../../base/fs/atomic-file.js'))
@@ -46,8 +46,8 @@ test('a failed clean-up does not hide the original error', async () => {
   const failing = (code: string) => (): never => {
     throw Object.assign(new Error(code), { code })
   }
-  const stuck: Disk = { ...nodeDisk, unlink: failing('EIO') }
-  const full: Disk = { ...stuck, write: failing('ENOSPC') }
+  const stuck = { ...nodeDisk, unlink: failing('EIO') }
+  const full = { ...stuck, write: failing('ENOSPC') }
   expect(() => replaceFile(join(world.tmp, 'file'), 'x', full)).toThrow('ENOSPC')
 })
 

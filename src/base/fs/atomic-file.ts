@@ -1,59 +1,75 @@
 import { basename, dirname, join } from 'node:path'
-import { closing, type Disk, nodeDisk } from './disk.ts'
-import { type DiskSteps, runNow, writeSteps } from './disk-steps.ts'
+import { closing, type Disk, nodeDisk, writeInPieces } from './disk.ts'
 import { ulid } from '../text/id.ts'
 
 /**
  * Replaces a file so that a reader, or a crash at any moment, finds either the old content or the new one,
  * complete: writes and syncs a temp file in the same directory, renames it, syncs the directory.
  */
-export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
-  runNow(disk, replaceFileSteps(path, content, disk))
+export function replaceFile(path: string, content: string | Uint8Array, disk = nodeDisk): void {
+  renameInto(
+    path,
+    (staged) => {
+      const bytes = bytesOf(content)
+      using file = closing(disk, disk.create(staged))
+      for (let done = 0; done < bytes.length;) done += disk.write(file.fd, bytes, done, done)
+      disk.sync(file.fd)
+    },
+    disk,
+  )
+  disk.syncDirectory(dirname(path))
 }
 
-/** Replaces a file like `replaceFile`, in steps. `beforeRename` may throw to leave the old file as it is. */
-export function* replaceFileSteps(
+/** Replaces a file like `replaceFile`. `beforeRename` may throw to leave the old file as it is. */
+export async function replaceOnDisk(
+  disk: Disk,
   path: string,
   content: string | Uint8Array,
-  disk: Disk,
   beforeRename?: () => void,
-): DiskSteps {
-  yield* replaceFileBy(path, (put) => put(bytesOf(content)), disk, beforeRename)
+): Promise<void> {
+  await replaceBy(disk, path, (put) => put(bytesOf(content)), beforeRename)
+  await disk.syncDirectory(dirname(path))
 }
 
-/** Replaces a file like `replaceFile`, in steps, with content that `fill` supplies in pieces. */
-export function* replaceFileBy(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
-  yield* replaceUnsynced(path, fill, disk, beforeRename)
-  yield { call: 'syncDirectory', path: dirname(path) }
-}
+/** Supplies the content of a file: `put` writes the next piece. */
+export type Fill = (put: (bytes: Uint8Array) => Promise<void>) => Promise<void>
 
-/** Replaces a file like `replaceFileBy`, without syncing its name: a power cut may undo that. */
-export function* replaceUnsynced(path: string, fill: Fill, disk: Disk, beforeRename?: () => void): DiskSteps {
+/** Replaces a file with content that `fill` supplies in pieces. A power cut may undo the rename. */
+export async function replaceBy(
+  disk: Disk,
+  path: string,
+  fill: Fill,
+  beforeRename?: () => void,
+): Promise<void> {
   const staged = stagedPath(path)
   try {
-    yield* fillStaged(staged, fill, disk)
+    await fillStaged(disk, staged, fill)
     beforeRename?.()
-    disk.rename(staged, path)
+    await disk.rename(staged, path)
   } catch (error) {
-    discard(disk, staged)
+    // An error here would hide the original one. The file stays behind, and `isStaged` knows its name.
+    await Promise.resolve()
+      .then(() => disk.unlink(staged))
+      .catch(() => {})
     throw error
   }
 }
 
 /** Has `make` write a temp file in the same directory, and renames it to `path`; removes it on failure. */
-export function renameInto(path: string, make: (staged: string) => void, disk: Disk = nodeDisk): void {
+export function renameInto(path: string, make: (staged: string) => void, disk = nodeDisk): void {
   const staged = stagedPath(path)
   try {
     make(staged)
     disk.rename(staged, path)
   } catch (error) {
-    discard(disk, staged)
+    try {
+      disk.unlink(staged)
+    } catch {
+      // It would hide the original error.
+    }
     throw error
   }
 }
-
-/** Supplies the content of a file: `put` writes the next piece. */
-export type Fill = (put: (bytes: Uint8Array) => DiskSteps) => DiskSteps
 
 const bytesOf = (content: string | Uint8Array): Uint8Array =>
   typeof content === 'string' ? Buffer.from(content) : content
@@ -63,21 +79,12 @@ export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26
 
 const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
 
-function* fillStaged(staged: string, fill: Fill, disk: Disk): DiskSteps {
-  using file = closing(disk, disk.create(staged))
+async function fillStaged(disk: Disk, staged: string, fill: Fill): Promise<void> {
+  using file = closing(disk, await disk.create(staged))
   let at = 0
-  yield* fill(function* (bytes) {
-    yield* writeSteps(file.fd, bytes, at)
+  await fill(async (bytes) => {
+    await writeInPieces(disk, file.fd, bytes, at)
     at += bytes.length
   })
-  yield { call: 'sync', file: file.fd }
-}
-
-/** Never throws: that would hide the original error. */
-function discard(disk: Disk, path: string): void {
-  try {
-    disk.unlink(path)
-  } catch {
-    // It stays behind; `isStaged` recognizes a temp file by its name.
-  }
+  await disk.sync(file.fd)
 }

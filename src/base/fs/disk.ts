@@ -16,67 +16,63 @@ import {
 import { dirname } from 'node:path'
 import { ifRegular, openRegular } from './regular-file.ts'
 import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
-import { type DiskSteps, pieceBytes } from './disk-steps.ts'
-import { runToEnd } from '../process/run-generator.ts'
-import { ifExists, unless } from './exists.ts'
+import { ifExists } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
+import { giveWay } from '../process/event-loop.ts'
+
+/** A value, or a promise of it: `await` takes both. */
+export type Later<Value = void> = Value | Promise<Value>
 
 /**
- * The calls that durable files make; tests replace them with a disk that crashes and tears writes. All are
- * synchronous. While a disk is slow, a `DiskQueue` makes those that may take long in the thread pool.
+ * The file-system calls of a session store, so that tests can replace the disk. Files are named by numbers.
+ * Await every call that changes the disk: on a slow disk it runs in the thread pool.
  */
 export interface Disk {
   /** Creates a file, mode 0600; fails with EEXIST if the name is taken. */
-  create(path: string): number
+  create(path: string): Later<number>
   /** Opens an existing regular file for reading and writing; does not follow a link. */
   open(path: string): number
   /** Opens an existing regular file for reading; does not follow a link. */
   openToRead(path: string): number
   /** Writes `bytes` from index `from` on, and returns the number of bytes written, which may be smaller. */
-  write(file: number, bytes: Uint8Array, from: number, position: number): number
+  write(file: number, bytes: Uint8Array, from: number, position: number): Later<number>
   /** Returns the number of bytes read; 0 at the end of the file. */
   read(file: number, into: Uint8Array, position: number): number
   size(file: number): number
-  truncate(file: number, length: number): void
-  /** On return, everything written to the file is durable. */
-  sync(file: number): void
+  truncate(file: number, length: number): Later
+  /** When it is done, everything written to the file is durable. */
+  sync(file: number): Later
   close(file: number): void
-  /** Optional: `close` does nothing with this file from now on. */
-  keepOpen?(file: number): void
-  rename(from: string, to: string): void
+  rename(from: string, to: string): Later
   /** Gives a file a second name; fails with EEXIST if the name is taken. */
-  link(from: string, to: string): void
-  unlink(path: string): void
+  link(from: string, to: string): Later
+  unlink(path: string): Later
   /** Creates a directory, mode 0700; fails with EEXIST if the name is taken. */
-  makeDirectory(path: string): void
+  makeDirectory(path: string): Later
   list(directory: string): string[]
-  /** On return, the directory's entries are durable. */
-  syncDirectory(directory: string): void
+  /** When it is done, the directory's entries are durable. */
+  syncDirectory(directory: string): Later
 }
 
-const keptOpen = new Set<number>()
-
-/** The disk of this machine. */
-export const nodeDisk: Disk = {
-  create: (path) => openPrivateFile(path, 'wx'),
-  open: (path) => openRegular(path, constants.O_RDWR).fd,
-  openToRead: (path) => openRegular(path).fd,
-  write: (file, bytes, from, position) => writeSync(file, bytes, from, bytes.length - from, position),
-  read: (file, into, position) => readSync(file, into, 0, into.length, position),
-  size: (file) => fstatSync(file).size,
+/** The disk of this machine. Its calls return when they are done. */
+export const nodeDisk = {
+  create: (path: string) => openPrivateFile(path, 'wx'),
+  open: (path: string) => openRegular(path, constants.O_RDWR).fd,
+  openToRead: (path: string) => openRegular(path).fd,
+  write: (file: number, bytes: Uint8Array, from: number, position: number) =>
+    writeSync(file, bytes, from, bytes.length - from, position),
+  read: (file: number, into: Uint8Array, position: number) => readSync(file, into, 0, into.length, position),
+  size: (file: number) => fstatSync(file).size,
   truncate: ftruncateSync,
   sync: fdatasyncSync,
-  close: (file) => {
-    if (!keptOpen.has(file)) closeFile(file)
-  },
-  keepOpen: (file) => void keptOpen.add(file),
+  close: closeFile,
   rename: renameSync,
   link: linkSync,
   unlink: unlinkSync,
   makeDirectory: makePrivateDirectory,
-  list: (directory) => readdirSync(directory),
+  list: (directory: string) => readdirSync(directory),
   syncDirectory,
-}
+} satisfies Disk
 
 /** A new name is durable only after this. Some file systems refuse with EINVAL, and do not need it. */
 function syncDirectory(path: string): void {
@@ -101,59 +97,80 @@ function closeFile(fd: number): void {
 }
 
 /** Closes a file at the end of the block that uses it. */
-export const closing = (disk: Disk, fd: number): Disposable & { readonly fd: number } => ({
+export const closing = (disk: Pick<Disk, 'close'>, fd: number): Disposable & { readonly fd: number } => ({
   fd,
   [Symbol.dispose]: () => disk.close(fd),
 })
 
-/** Reads `length` bytes from `position` on; fewer only if the file ends before. */
-export const readFully = (disk: Disk, file: number, position: number, length: number): Buffer =>
-  runToEnd(readSteps(disk, file, position, length))
+/** How much is written, read or hashed in one piece: more may keep the event loop for milliseconds. */
+export const pieceBytes = 256 << 10
 
-/** Reads like `readFully`, in steps. */
-export function* readSteps(
+/** Writes all bytes from `position` on, in pieces; a disk may take fewer bytes than it was given. */
+export async function writeInPieces(
   disk: Disk,
   file: number,
+  bytes: Uint8Array,
   position: number,
-  length: number,
-): Generator<void, Buffer> {
+): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    if (done > 0) await giveWay()
+    const piece = bytes.length <= pieceBytes ? bytes : bytes.subarray(0, done + pieceBytes)
+    const written = await disk.write(file, piece, done, position + done)
+    if (written === 0) throw Object.assign(new Error('the disk takes no more'), { code: 'ENOSPC' })
+    done += written
+  }
+}
+
+/** Reads `length` bytes from `position` on; fewer only if the file ends before. */
+export async function readFully(disk: Disk, file: number, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0
   while (done < length) {
     const got = disk.read(file, bytes.subarray(done, done + pieceBytes), position + done)
     if (got === 0) break
     done += got
-    if (done < length) yield
+    if (done < length) await giveWay()
   }
   return bytes.subarray(0, done)
 }
 
-/** The contents of a regular file; undefined if the path is missing or is not a regular file. */
-export const readFile = (disk: Disk, path: string): Buffer | undefined => runToEnd(readFileSteps(disk, path))
-
-/** Reads a file like `readFile`, in steps. */
-export function* readFileSteps(disk: Disk, path: string): Generator<void, Buffer | undefined> {
+/** The contents of a small regular file; undefined if the path is missing or is not a regular file. */
+export function readFile(disk: Disk, path: string): Buffer | undefined {
   const fd = ifRegular(() => disk.openToRead(path))
   if (fd === undefined) return undefined
   using file = closing(disk, fd)
-  return yield* readSteps(disk, file.fd, 0, disk.size(file.fd))
+  const bytes = Buffer.allocUnsafe(disk.size(file.fd))
+  let done = 0
+  for (let got = -1; done < bytes.length && got !== 0; done += got)
+    got = disk.read(file.fd, bytes.subarray(done), done)
+  return bytes.subarray(0, done)
+}
+
+/** The contents of a file like `readFile`; a large one does not keep the event loop. */
+export async function readLargeFile(disk: Disk, path: string): Promise<Buffer | undefined> {
+  const fd = ifRegular(() => disk.openToRead(path))
+  if (fd === undefined) return undefined
+  using file = closing(disk, fd)
+  return await readFully(disk, file.fd, 0, disk.size(file.fd))
 }
 
 /** The names in a directory; none if the directory does not exist. */
-export const listIfExists = (disk: Disk, directory: string): string[] =>
+export const listIfExists = (disk: Pick<Disk, 'list'>, directory: string): string[] =>
   ifExists(() => disk.list(directory)) ?? []
 
 /** Creates a missing directory. Always syncs its name: another process may have died before its sync. */
-export function* ensureDirectory(disk: Disk, directory: string): DiskSteps {
-  makeIfMissing(disk, directory)
-  yield { call: 'syncDirectory', path: dirname(directory) }
+export async function ensureDirectory(disk: Disk, directory: string): Promise<void> {
+  await makeIfMissing(disk, directory)
+  await disk.syncDirectory(dirname(directory))
 }
 
 /** Creates a directory if it is missing; returns whether it did. */
-export function makeIfMissing(disk: Disk, directory: string): boolean {
-  const made = unless(['EEXIST'], () => {
-    disk.makeDirectory(directory)
+export async function makeIfMissing(disk: Disk, directory: string): Promise<boolean> {
+  try {
+    await disk.makeDirectory(directory)
     return true
-  })
-  return made ?? false
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false
+    throw error
+  }
 }

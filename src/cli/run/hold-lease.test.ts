@@ -20,7 +20,8 @@ test('a program that cannot join the lease has lost it at once', async () => {
     onRelease: (hook: () => void) => void releases.push(hook),
     warn: () => {},
   } as Partial<CommandContext> as CommandContext
-  const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
+  const none = { ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
+  const options = { ...none, path: [], 'no-undo': true }
   const held = await holdLease(context, options)
   const claims = await openClaims({}, () => {})
   claims.releaseSync({ sessionId: 'mine' })

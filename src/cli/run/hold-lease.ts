@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { exists } from '../../base/fs/exists.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { acquireLease, type AcquireRequest, defaultTtlMs, readDescent } from '../../lease/index.ts'
 import { newSessionId } from '../../base/text/id.ts'
@@ -14,6 +16,7 @@ interface HoldLeaseOptions {
   'on-lost': 'kill' | 'warn' | undefined
   resource?: string
   store?: string
+  'no-undo'?: boolean
 }
 
 interface HeldLease {
@@ -51,6 +54,12 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
         }
       : () => void lease.releaseSync(),
   )
+  if (target.path !== undefined && !options['no-undo'])
+    await takePoints(context, target.path, claims.pathsOf(options.path), {
+      sessionId,
+      fence: lease.fence,
+      words: options.purpose,
+    })
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
     STINT_FENCE: String(lease.fence),
@@ -74,6 +83,24 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
       await lease.check()
     },
   }
+}
+
+/** Takes a restore point now, and one when the children have ended and the lease still stands. */
+async function takePoints(
+  context: CommandContext,
+  root: string,
+  claimed: readonly string[],
+  session: { sessionId: string; fence: number; words: string | undefined },
+): Promise<void> {
+  if (!exists(join(root, '.git'))) return
+  const { takePoint } = await import('../../points/index.ts')
+  const paths = claimed.includes('**') ? undefined : claimed
+  const request = { ...session, root, paths, agent: 'stint run' }
+  const outcome = await takePoint({ ...request, kind: 'grant' })
+  if (outcome.outcome === 'off' && outcome.isNews) context.warn(`POINTS_OFF: ${outcome.reason}`)
+  if (outcome.outcome === 'failed') context.warn(`POINT_FAILED: ${outcome.reason}`)
+  if (outcome.outcome !== 'off')
+    context.onCleanup(async () => void (await takePoint({ ...request, kind: 'end' })))
 }
 
 /** The request of the lease, complete enough to find the claim that blocks it. */

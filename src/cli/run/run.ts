@@ -7,10 +7,10 @@ import { keepPolicies } from '../../scratch/index.ts'
 import { assertTtl } from '../lock/lock-options.ts'
 
 /** Options that only say how to hold a lease. */
-const lockOptions = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost'] as const
+const lockOptions = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost', 'no-undo'] as const
 
 const isGiven = (value: unknown): boolean =>
-  value !== undefined && !(Array.isArray(value) && value.length === 0)
+  value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 
 export const run = defineCommand({
   name: 'run',
@@ -54,6 +54,10 @@ export const run = defineCommand({
       type: 'string',
       choices: ['kill', 'warn'],
       help: 'with --lock: what to do if the lease is lost (kill)',
+    },
+    'no-undo': {
+      type: 'boolean',
+      help: 'with --lock: take no restore points, so that nothing can be undone',
     },
     record: {
       type: 'boolean',

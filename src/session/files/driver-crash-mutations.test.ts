@@ -4,7 +4,7 @@ import { searchKilled, searchTakeovers } from '../../../test/support/crash-neste
 import { search } from '../../../test/support/crash-search.ts'
 import { checkOwnerBeforeWriting } from '../../../test/support/crash-locks.ts'
 import { workloadNamed } from '../../../test/support/crash-workloads.ts'
-import { poolMutations } from '../../../test/support/pool-mutations.ts'
+import { poolMutations, withQueue } from '../../../test/support/pool-mutations.ts'
 
 const bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
 /** The bounds of nested searches in `driver-crash.test.ts`. */
@@ -16,8 +16,10 @@ test.each(mutations)('the crash search notices $name', async ({ workload: name, 
   expect(violations).not.toEqual([])
 })
 
-test.each(poolMutations)('the crash search notices $name', async ({ workload: name, newQueue }) => {
-  const { violations } = await search(workloadNamed(name), { bounds, first: true, newQueue })
+test.each(poolMutations)('the crash search notices $name', async ({ workload: name, pool, run }) => {
+  const { violations } = await withQueue(run, () =>
+    search(workloadNamed(name), { bounds, first: true, pool }),
+  )
   expect(violations).not.toEqual([])
 })
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CommitWay, commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
+import { type CommitWay, commitWays, diskFor } from '../../../test/support/later-turns.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 import { stintBin } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
@@ -20,8 +20,7 @@ let way: CommitWay = 'on the event loop'
 
 function storeOn(changed: Partial<Disk>): SessionStore {
   const disk = { ...nodeDisk, ...changed }
-  const offLoop = offLoopOf(way, disk)
-  return createStore(new FilesystemDriver({ home: world.home }, disk, offLoop && (() => offLoop)))
+  return createStore(new FilesystemDriver({ home: world.home }, diskFor(way, disk)))
 }
 
 const fault = (code: string): Error => Object.assign(new Error(code), { code })

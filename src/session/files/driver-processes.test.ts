@@ -69,7 +69,9 @@ test.runIf(process.platform === 'linux')(
       await session.append({ type: 'second' })
       await session.close()
       console.log(JSON.stringify([code, session.report.tookOverFrom.process.pid === process.pid]))`
-    const { stdout } = await world.start(process.execPath, ['--input-type=module', '-e', script]).finished
+    const { stdout, stderr } = await world.start(process.execPath, ['--input-type=module', '-e', script])
+      .finished
+    expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual(['SESSION_LOCKED', true])
     expect(await typesOf('threaded')).toEqual(['first', 'second'])
   },

@@ -1,11 +1,9 @@
-import { rmSync } from 'node:fs'
+import { rmSync, unlinkSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
-import type { DiskQueue } from '../../base/fs/disk-queue.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { assertHomeFormat, ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
@@ -40,7 +38,6 @@ import {
   assertFilesystemManifest,
   filesystemId,
   type FoundSession,
-  type OffLoopAt,
   sessionIdsIn,
   SessionsHome,
 } from './session-directory.ts'
@@ -70,41 +67,29 @@ export class FilesystemDriver implements StoreDriver {
   readonly id = filesystemId
   readonly #home: SessionsHome
 
-  /** Tests pass a disk that fails or counts, and where its slow calls run. */
-  constructor(
-    { home = stintHome(), clock = systemClock }: FilesystemOptions = {},
-    disk?: Disk,
-    offLoopAt?: OffLoopAt,
-  ) {
+  /** Tests pass a disk that fails or counts. */
+  constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk?: Disk) {
     assertHomeFormat(home)
-    this.#home = new SessionsHome(home, disk, recordClock(clock), offLoopAt)
+    this.#home = new SessionsHome(home, disk, recordClock(clock))
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const id = manifest.session_id
     checkSessionId(id)
-    return await withFileErrors(`create session ${id}`, undefined, () => {
-      this.#home.ensure()
-      const queue = this.#home.newQueue()
-      return queue.run(this.#create(manifest, hold, guard, queue))
-    })
+    return await withFileErrors(`create session ${id}`, undefined, () => this.#create(manifest, hold, guard))
   }
 
-  *#create(
-    manifest: Manifest,
-    hold: SessionHold,
-    guard: WriteGuard,
-    queue: DiskQueue,
-  ): DiskSteps<HeldSession> {
-    yield* this.#home.syncName()
-    using staged = new StagedSession(this.#home)
+  async #create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
+    this.#home.ensure()
+    await this.#home.syncName()
+    using staged = await StagedSession.make(this.#home)
     const lock = createLock(staged.directory.paths.root, manifest.session_id, hold)
-    yield* staged.writeNewSession(manifest)
-    const directory = yield* staged.publish(manifest, lock.holdEpoch)
+    await staged.writeNewSession(manifest)
+    const directory = await staged.publish(manifest, lock.holdEpoch)
     const { root } = directory.paths
     try {
-      const context = this.#context({ directory, manifest }, hold, guard, queue)
-      return yield* openNewSession(context, lock.movedTo(root))
+      const context = this.#context({ directory, manifest }, hold, guard)
+      return await openNewSession(context, lock.movedTo(root))
     } catch (error) {
       // If this process was suspended, a user may have unlocked the session for another process: it stays.
       if (errorCode(error) !== 'FENCED') rmSync(root, { recursive: true, force: true })
@@ -136,25 +121,25 @@ export class FilesystemDriver implements StoreDriver {
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     const source = this.#home.find(from)
     await withFileErrors(`fork session ${from}`, source.directory.paths.root, () =>
-      this.#home.newQueue().run(this.#fork(source, at, manifestAt)),
+      this.#fork(source, at, manifestAt),
     )
   }
 
-  *#fork(
+  async #fork(
     { directory, manifest: { session_id: from, created_at }, manifest }: FoundSession,
     at: number | undefined,
     manifestAt: (seq: number) => Manifest,
-  ): DiskSteps {
-    const recovered = yield* recoverSession(directory, manifest)
+  ): Promise<void> {
+    const recovered = await recoverSession(directory, manifest)
     const seq = forkPoint(at, recovered.journal.end.seq)
     const forked = manifestAt(seq)
     checkSessionId(forked.session_id)
-    using staged = new StagedSession(this.#home)
-    yield* forkFiles(directory, recovered, seq, staged.directory, forked)
+    using staged = await StagedSession.make(this.#home)
+    await forkFiles(directory, recovered, seq, staged.directory, forked)
     // If the session was removed while it was copied, the copy may lack any of its files.
     if (this.#home.find(from).manifest.created_at !== created_at)
       throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
-    yield* staged.publish(forked)
+    await staged.publish(forked)
   }
 
   async holder(id: string): Promise<Holder | undefined> {
@@ -169,7 +154,7 @@ export class FilesystemDriver implements StoreDriver {
   /** Removes the files: a process that still waits makes its file again. */
   async wanted(ids: readonly string[]): Promise<string[]> {
     const remove = (id: string): true => {
-      this.#home.disk.unlink(this.#home.directoryOf(id).paths.wanted)
+      unlinkSync(this.#home.directoryOf(id).paths.wanted)
       return true
     }
     return ids.filter((id) => ifPossible(() => remove(id)))
@@ -211,7 +196,7 @@ export class FilesystemDriver implements StoreDriver {
       let trashed: string
       try {
         trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
-        await this.#home.newQueue().run(this.#moveToTrash(root, trashed))
+        await this.#moveToTrash(root, trashed)
       } catch (error) {
         undoAcquire(acquired)
         throw error
@@ -231,7 +216,7 @@ export class FilesystemDriver implements StoreDriver {
   async restore(name: string): Promise<string> {
     this.#home.ensure()
     const id = await withFileErrors(`restore ${name}`, undefined, () =>
-      this.#home.newQueue().run(restoreRemovedSession(this.#home, name)),
+      restoreRemovedSession(this.#home, name),
     )
     // If its disk was full, the process that removed the session still seems to hold it.
     // A damaged session keeps that holder.
@@ -239,10 +224,10 @@ export class FilesystemDriver implements StoreDriver {
     return id
   }
 
-  *#moveToTrash(root: string, trashed: string): DiskSteps {
+  async #moveToTrash(root: string, trashed: string): Promise<void> {
     const { disk } = this.#home
-    disk.rename(root, trashed)
-    yield* syncMove(disk, root, trashed)
+    await disk.rename(root, trashed)
+    await syncMove(disk, root, trashed)
   }
 
   async diskUse(): Promise<MeasuredSessions> {
@@ -252,7 +237,7 @@ export class FilesystemDriver implements StoreDriver {
   async noteDamage(id: string, what: string): Promise<void> {
     const directory = this.#home.directoryOf(id)
     const { root } = directory.paths
-    await this.#home.newQueue().run(directory.noteDamage(what, this.#home.clock.now()))
+    await directory.noteDamage(what, this.#home.clock.now())
     markDamage({ root, createdAt: 0, holdEpoch: observeLock(root).record?.holdEpoch ?? 0 })
   }
 
@@ -288,18 +273,17 @@ export class FilesystemDriver implements StoreDriver {
     acquired: AcquiredLock,
   ): Promise<HeldSession> {
     try {
-      const queue = this.#home.newQueue()
       // Find it again: until the lock was acquired, another writer could replace the manifest.
-      const context = this.#context(this.#home.find(id), hold, guard, queue)
-      return await queue.run(openAcquiredSession(context, acquired))
+      const context = this.#context(this.#home.find(id), hold, guard)
+      return await openAcquiredSession(context, acquired)
     } catch (error) {
       undoAcquire(acquired)
       throw error
     }
   }
 
-  #context(found: FoundSession, hold: SessionHold, guard: WriteGuard, queue: DiskQueue): OpenContext {
-    return { ...found, queue, hold, guard, clock: this.#home.clock, limits: defaultLimits }
+  #context(found: FoundSession, hold: SessionHold, guard: WriteGuard): OpenContext {
+    return { ...found, hold, guard, clock: this.#home.clock, limits: defaultLimits }
   }
 }
 

@@ -1,8 +1,8 @@
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { type Fill, replaceFileBy, replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import { closing, type Disk, listIfExists, readFully } from '../../base/fs/disk.ts'
-import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
+import { type Fill, replaceBy, replaceOnDisk } from '../../base/fs/atomic-file.ts'
+import { closing, type Disk, listIfExists, pieceBytes, readFully } from '../../base/fs/disk.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { ifRegular } from '../../base/fs/regular-file.ts'
 import { listSegments, type LogFiles } from '../log/log-files.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
@@ -17,47 +17,47 @@ import { formatManifest, type SessionDirectory } from './session-directory.ts'
  * are linked, or copied where a link cannot be made; of the segment in which the fork ends, the part up to
  * `seq` is copied. The other session may be written to meanwhile.
  */
-export function* forkFiles(
+export async function forkFiles(
   source: SessionDirectory,
   recovered: RecoveredSession,
   seq: number,
   staged: SessionDirectory,
   manifest: Manifest,
-): DiskSteps {
+): Promise<void> {
   const { disk } = staged
   const [from, to] = [source.paths, staged.paths]
   const id = basename(from.root)
-  yield* copyLog(id, source.logs.journal, seq, staged.logs.journal)
+  await copyLog(id, source.logs.journal, seq, staged.logs.journal)
   const audited =
-    seq === recovered.journal.end.seq ? recovered.audit.end.seq : yield* auditedAt(source.logs.journal, seq)
+    seq === recovered.journal.end.seq ? recovered.audit.end.seq : await auditedAt(source.logs.journal, seq)
   if (audited > 0) {
-    disk.makeDirectory(to.audit)
-    yield* copyLog(id, source.logs.audit, audited, staged.logs.audit)
+    await disk.makeDirectory(to.audit)
+    await copyLog(id, source.logs.audit, audited, staged.logs.audit)
   }
-  for (const name of ['blobs', 'state'] as const) yield* linkAll(disk, from[name], to[name], () => true)
+  for (const name of ['blobs', 'state'] as const) await linkAll(disk, from[name], to[name], () => true)
   // A snapshot that covers more than the fork has would attest records that are not there.
   const fitting = new Set(
     [...source.snapshots.newestFirst()]
       .filter(({ ends }) => ends.journal.seq <= seq && ends.audit.seq <= audited)
       .map((snapshot) => `${snapshot.seq}.json`),
   )
-  yield* linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
-  yield { call: 'syncDirectory', path: to.root }
+  await linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
+  await disk.syncDirectory(to.root)
   const head = positionAfter(staged.logs.audit, audited)?.sum ?? ''
   const forked = attesting(manifest, seq, { count: audited, head })
-  yield* replaceFileSteps(to.manifest, formatManifest(forked), disk)
+  await replaceOnDisk(disk, to.manifest, formatManifest(forked))
 }
 
 /** How far the audit log had come when a record was written. */
-function* auditedAt(journal: LogFiles, seq: number): Generator<void, number> {
+async function auditedAt(journal: LogFiles, seq: number): Promise<number> {
   for (const { audit } of readBackwards(journal, { before: seq + 1, attested: seq })) {
     if (audit !== undefined) return audit.count
-    yield
+    await giveWay()
   }
   return 0
 }
 
-function* copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): DiskSteps {
+async function copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): Promise<void> {
   const { disk, directory, log } = from
   const end = positionAfter(from, seq)
   const incomplete = logUnreadable(id, log, seq)
@@ -66,31 +66,36 @@ function* copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): DiskSt
   for (const { name, firstSeq } of listSegments(from)) {
     if (firstSeq > seq) break
     if (name !== end.segment) {
-      if (!(yield* linkOrCopy(disk, join(directory, name), join(to.directory, name)))) throw incomplete
+      if (!(await linkOrCopy(disk, join(directory, name), join(to.directory, name)))) throw incomplete
       continue
     }
     using file = closing(disk, disk.openToRead(join(directory, name)))
-    if (!(yield* copyBytes(disk, file.fd, end.offset, join(to.directory, name)))) throw incomplete
+    if (!(await copyBytes(disk, file.fd, end.offset, join(to.directory, name)))) throw incomplete
   }
-  yield { call: 'syncDirectory', path: to.directory }
+  await disk.syncDirectory(to.directory)
 }
 
-function* linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): DiskSteps {
+async function linkAll(
+  disk: Disk,
+  from: string,
+  to: string,
+  wanted: (name: string) => boolean,
+): Promise<void> {
   const names = listIfExists(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
   if (names.length === 0) return
-  disk.makeDirectory(to)
+  await disk.makeDirectory(to)
   // The holder may prune a snapshot and its values now: then the fork does not need them either.
   for (const name of names) {
-    yield* linkOrCopy(disk, join(from, name), join(to, name))
-    yield
+    await linkOrCopy(disk, join(from, name), join(to, name))
+    await giveWay()
   }
-  yield { call: 'syncDirectory', path: to }
+  await disk.syncDirectory(to)
 }
 
 /** Links a file that no longer changes, or writes and syncs a copy. False if the file is missing. */
-function* linkOrCopy(disk: Disk, from: string, to: string): DiskSteps<boolean> {
+async function linkOrCopy(disk: Disk, from: string, to: string): Promise<boolean> {
   try {
-    disk.link(from, to)
+    await disk.link(from, to)
     return true
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false
@@ -98,13 +103,14 @@ function* linkOrCopy(disk: Disk, from: string, to: string): DiskSteps<boolean> {
   const fd = ifRegular(() => disk.openToRead(from))
   if (fd === undefined) return false
   using file = closing(disk, fd)
-  return yield* copyBytes(disk, file.fd, disk.size(file.fd), to)
+  return await copyBytes(disk, file.fd, disk.size(file.fd), to)
 }
 
 /** Writes and syncs a copy of the first bytes of a file. False, and no copy, if the file has fewer. */
-export function* copyBytes(disk: Disk, file: number, bytes: number, to: string): DiskSteps<boolean> {
+export async function copyBytes(disk: Disk, file: number, bytes: number, to: string): Promise<boolean> {
   try {
-    yield* replaceFileBy(to, (put) => putBytes(disk, file, bytes, put), disk)
+    await replaceBy(disk, to, (put) => putBytes(disk, file, bytes, put))
+    await disk.syncDirectory(dirname(to))
     return true
   } catch (error) {
     if (error !== tooShort) throw error
@@ -114,11 +120,11 @@ export function* copyBytes(disk: Disk, file: number, bytes: number, to: string):
 
 const tooShort = new Error('the file is shorter than it was')
 
-function* putBytes(disk: Disk, file: number, bytes: number, put: Parameters<Fill>[0]): DiskSteps {
+async function putBytes(disk: Disk, file: number, bytes: number, put: Parameters<Fill>[0]): Promise<void> {
   for (let at = 0; at < bytes; at += pieceBytes) {
-    const piece = readFully(disk, file, at, Math.min(pieceBytes, bytes - at))
+    const piece = await readFully(disk, file, at, Math.min(pieceBytes, bytes - at))
     if (piece.length < Math.min(pieceBytes, bytes - at)) throw tooShort
-    yield* put(piece)
+    await put(piece)
   }
 }
 

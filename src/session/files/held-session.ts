@@ -1,6 +1,4 @@
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import type { DiskQueue } from '../../base/fs/disk-queue.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
+import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { AppendOptions } from '../store.ts'
 import type {
@@ -18,7 +16,7 @@ import type { AppendPoint, LogName, LogPositions } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
-import { type CommitPolicy, LogWriter } from '../log/writer.ts'
+import { type CommitPolicy, LogWriter, OperationQueue, type RecordBody } from '../log/writer.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { sessionClosed } from '../session-errors.ts'
 import { type FoldedState, visitedRecords } from '../state.ts'
@@ -46,8 +44,6 @@ export const defaultLimits: SessionLimits = {
 /** A session that is being opened, and why. */
 export interface OpenContext {
   directory: SessionDirectory
-  /** Runs everything that the session does on its disk. */
-  queue: DiskQueue
   manifest: Manifest
   hold: SessionHold
   guard: WriteGuard
@@ -69,6 +65,8 @@ export interface OpenedLogs {
 export class FilesystemSession implements HeldSession {
   readonly recovered: Recovery | undefined
   readonly #context: OpenContext
+  /** Runs everything that the session does on its disk. */
+  readonly #queue = new OperationQueue()
   readonly #lock: SessionLock
   readonly #opened: OpenedLogs
   readonly #policy: CommitPolicy
@@ -78,18 +76,18 @@ export class FilesystemSession implements HeldSession {
   #stage: 'open' | 'closed' | 'released' = 'open'
   /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is complete. */
   #finalEnds: LogPositions | undefined
-  #isManifestUpToDate = true;
+  #isManifestUpToDate = true
 
   /** Opens the logs of a session whose lock was acquired. */
-  static *open(context: OpenContext, lock: SessionLock, opened: OpenedLogs): DiskSteps<FilesystemSession> {
+  static async open(context: OpenContext, lock: SessionLock, opened: OpenedLogs): Promise<FilesystemSession> {
     const session = new FilesystemSession(context, lock, opened)
     const journal = session.#journal
-    yield* journal.open()
+    await journal.open()
     // A writer that never audits anything must still be able to record there that the disk is full. A visitor
     // after a crash begins a segment, to supersede lines that an earlier writer may still add.
     if (opened.wasClosed && context.hold.kind === 'visitor') return session
     try {
-      yield* session.#audit.open()
+      await session.#audit.open()
     } catch (error) {
       // The caller gets no session that it could close.
       journal.abandon()
@@ -149,7 +147,7 @@ export class FilesystemSession implements HeldSession {
       },
     })
     // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
-    writer.commit()
+    void writer.commit()
     const { seq, at } = await appended
     return { seq, at, hash }
   }
@@ -159,19 +157,19 @@ export class FilesystemSession implements HeldSession {
    * commit of the journal takes its records first and then writes the audit lines: no crash keeps a journal
    * record and loses an audit line that was appended before it.
    */
-  *#prepare(log: LogName): DiskSteps {
-    if (log === 'journal') yield* this.#audit.flush()
+  async #prepare(log: LogName): Promise<void> {
+    if (log === 'journal') await this.#audit.flush()
   }
 
   async flush(): Promise<void> {
-    await this.#context.queue.run(this.#journal.flush())
+    await this.#queue.run(() => this.#journal.flush())
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
-    await this.#run('write the manifest', this.#revise(revision))
+    await this.#run('write the manifest', () => this.#revise(revision))
   }
 
-  *#revise(revision: Omit<Revision, 'rev' | 'at'>): DiskSteps {
+  async #revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     const next = revised(this.#manifest, clock.now(), revision)
@@ -183,7 +181,7 @@ export class FilesystemSession implements HeldSession {
     this.#isManifestUpToDate = false
     // On a slow disk the new manifest takes a while: another process may have taken the session meanwhile.
     const beforeRename = (): void => this.#lock.assertOwned()
-    yield* replaceFileSteps(paths.manifest, formatManifest(next), disk, beforeRename)
+    await replaceOnDisk(disk, paths.manifest, formatManifest(next), beforeRename)
     this.#isManifestUpToDate = true
     this.#manifest = next
   }
@@ -193,12 +191,16 @@ export class FilesystemSession implements HeldSession {
     payloadOf: (ext: string) => string,
     isClosing?: boolean,
   ): Promise<number> {
-    this.#journal.commit()
-    return await this.#run('write a snapshot', this.#snapshot(state, payloadOf, isClosing))
+    void this.#journal.commit()
+    return await this.#run('write a snapshot', () => this.#snapshot(state, payloadOf, isClosing))
   }
 
   /** The state does not change meanwhile: only records that the queue has committed change it. */
-  *#snapshot(state: FoldedState, payloadOf: (ext: string) => string, isClosing?: boolean): DiskSteps<number> {
+  async #snapshot(
+    state: FoldedState,
+    payloadOf: (ext: string) => string,
+    isClosing?: boolean,
+  ): Promise<number> {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     this.#lock.assertOwned()
@@ -207,7 +209,7 @@ export class FilesystemSession implements HeldSession {
       guard.check(Buffer.from(payload))
       return payload
     }
-    yield* directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, isClosing)
+    await directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, isClosing)
     return this.lastSeq
   }
 
@@ -234,13 +236,13 @@ export class FilesystemSession implements HeldSession {
   }
 
   async release(): Promise<void> {
-    await this.#run('close the session', this.#release())
+    await this.#run('close the session', () => this.#release())
   }
 
-  *#release(): DiskSteps {
+  async #release(): Promise<void> {
     if (this.#stage === 'released') return
     try {
-      if (this.#stage === 'open') yield* this.#closeLogs()
+      if (this.#stage === 'open') await this.#closeLogs()
     } finally {
       // Even if closing has failed: then the next holder recovers the logs.
       this.#lock.release(this.#finalEnds)
@@ -248,12 +250,12 @@ export class FilesystemSession implements HeldSession {
     }
   }
 
-  *#closeLogs(): DiskSteps {
+  async #closeLogs(): Promise<void> {
     this.#stage = 'closed'
     try {
-      yield* this.#audit.close()
+      await this.#audit.close()
     } finally {
-      yield* this.#journal.close()
+      await this.#journal.close()
     }
     if (this.#isManifestUpToDate || this.#isAsFound()) this.#finalEnds = this.ends()
   }
@@ -275,10 +277,10 @@ export class FilesystemSession implements HeldSession {
   }
 
   #writerOf(log: LogName): LogWriter {
-    const { directory, queue, hold, clock, limits } = this.#context
+    const { directory, hold, clock, limits } = this.#context
     return new LogWriter({
       files: directory.logs[log],
-      queue,
+      queue: this.#queue,
       start: this.#opened[log],
       epoch: this.#lock.holdEpoch,
       clock,
@@ -292,21 +294,19 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  /** The body of a line, or the steps that store the data of a large entry and return the body. */
-  #encode(entry: LogEntry, isContinued = false): string | DiskSteps<string> {
+  #encode(entry: LogEntry, isContinued = false): RecordBody {
     return entry.json.length > this.#context.limits.inlineBytes
-      ? this.#putBlob(entry, isContinued)
+      ? () => this.#putBlob(entry, isContinued)
       : encodeEntry(entry, undefined, isContinued)
   }
 
-  *#putBlob(entry: LogEntry, isContinued: boolean): DiskSteps<string> {
+  async #putBlob(entry: LogEntry, isContinued: boolean): Promise<string> {
     const { directory, guard } = this.#context
     guard.check(Buffer.from(entry.json))
-    return encodeEntry(entry, yield* directory.blobs.put(entry.json), isContinued)
+    return encodeEntry(entry, await directory.blobs.put(entry.json), isContinued)
   }
 
-  #run<Result>(doing: string, steps: DiskSteps<Result>): Promise<Result> {
-    const { directory, queue } = this.#context
-    return withFileErrors(doing, directory.paths.root, () => queue.run(steps))
+  #run<Result>(doing: string, act: () => Promise<Result>): Promise<Result> {
+    return withFileErrors(doing, this.#context.directory.paths.root, () => this.#queue.run(act))
   }
 }

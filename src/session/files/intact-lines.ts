@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { readFully } from '../../base/fs/disk.ts'
-import { stepEnds } from '../../base/process/run-generator.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import type { Codec } from '../log/codec.ts'
 import { type Line, linesFrom } from '../log/lines.ts'
 import { listSegments, type LogFiles, openSegment } from '../log/log-files.ts'
@@ -42,17 +42,20 @@ export interface IntactLines {
   audited: number
 }
 
-/** Reads all segments of a log, in steps. */
-export function* findIntactLines(files: LogFiles): Generator<void, IntactLines> {
+/** How many lines are read before the event loop may run. */
+const linesPerLook = 32
+
+/** Reads all segments of a log. */
+export async function findIntactLines(files: LogFiles): Promise<IntactLines> {
   const wholeLines = new Map<number, IntactLine>()
   /** Records in lines that are damaged or have lost their line break. */
   const embedded = new Map<number, IntactLine>()
   const unreadable: Leftover[] = []
-  const isStepOver = stepEnds()
+  let count = 0
   for (const { name: segment, firstSeq, until } of listSegments(files)) {
     using file = openSegment(files, segment)
     for (const line of linesFrom(file.read)) {
-      if (isStepOver()) yield
+      if (++count % linesPerLook === 0) await giveWay()
       let isReadable = false
       const { bytes } = line
       for (const { start, end, header, record } of recordsIn(line, files.codec)) {
@@ -178,11 +181,11 @@ export class LineReader implements Disposable {
     this.#files = files
   }
 
-  read({ segment, offset, bytes }: IntactLine): string {
+  async read({ segment, offset, bytes }: IntactLine): Promise<string> {
     const { disk, directory } = this.#files
     const file = this.#open.get(segment) ?? disk.openToRead(join(directory, segment))
     this.#open.set(segment, file)
-    return readFully(disk, file, offset, bytes).toString()
+    return (await readFully(disk, file, offset, bytes)).toString()
   }
 
   [Symbol.dispose](): void {

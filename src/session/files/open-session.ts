@@ -2,8 +2,6 @@ import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import { closing, listIfExists } from '../../base/fs/disk.ts'
-import { ifExists } from '../../base/fs/exists.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
 import type { LockStanding } from '../holder.ts'
 import { type CutTail, cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
@@ -27,7 +25,7 @@ import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { acquireLock, type AcquiredLock, type SessionLock } from './session-lock.ts'
-import { verifyInSteps } from './verify.ts'
+import { verifySession } from './verify.ts'
 
 /** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
 export function acquireSession(
@@ -49,7 +47,7 @@ export function acquireSession(
 }
 
 /** Opens a session that was just created. */
-export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSteps<FilesystemSession> =>
+export const openNewSession = (context: OpenContext, lock: SessionLock): Promise<FilesystemSession> =>
   FilesystemSession.open(context, lock, {
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
     journal: { from: logStart('journal'), continues: true, isNew: true },
@@ -61,33 +59,33 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): DiskSte
  * Recovers a session whose lock was just acquired, and opens it. Throws for a damaged session and changes
  * nothing in its logs.
  */
-export function* openAcquiredSession(
+export async function openAcquiredSession(
   context: OpenContext,
   { lock, standing, before }: AcquiredLock,
-): DiskSteps<FilesystemSession> {
+): Promise<FilesystemSession> {
   const { directory, manifest, hold, limits } = context
   const { logs, snapshots, paths } = directory
-  yield* refuseNotedDamage(directory, manifest)
+  await refuseNotedDamage(directory, manifest)
   // A visitor of a closed session needs no state: it appends where the logs end, unless a snapshot is due.
   const ends = hold.kind === 'visitor' ? before?.ends : undefined
   const isDue = (end: Position, snapshotSeq: number): boolean =>
     end.seq - snapshotSeq >= limits.visitedRecords
   if (ends !== undefined && !isDue(ends.journal, snapshots.newestSeq()) && isAsReleased(logs, ends))
-    return yield* FilesystemSession.open(context, lock, {
+    return await FilesystemSession.open(context, lock, {
       recovered: undefined,
-      journal: yield* chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
-      audit: yield* chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
+      journal: await chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
+      audit: await chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
       wasClosed: true,
     })
-  const recovered = yield* recoverSession(directory, manifest, before?.ends)
-  yield* refuseDamage(context, recovered)
+  const recovered = await recoverSession(directory, manifest, before?.ends)
+  await refuseDamage(context, recovered)
   const { journal, audit, state, snapshot } = recovered
   const cut: CutTail[] = []
-  for (const log of logNames) cut.push(...(yield* cutTornTail(logs[log], recovered[log], paths.quarantine)))
-  for (const log of logNames) yield* syncAccepted(logs[log], recovered[log])
+  for (const log of logNames) cut.push(...(await cutTornTail(logs[log], recovered[log], paths.quarantine)))
+  for (const log of logNames) await syncAccepted(logs[log], recovered[log])
   const superseded: Leftover[] = []
-  for (const log of logNames) superseded.push(...(yield* removeSuperseded(logs[log], paths.quarantine)))
-  if (standing === 'dead') removeStaged(directory)
+  for (const log of logNames) superseded.push(...(await removeSuperseded(logs[log], paths.quarantine)))
+  if (standing === 'dead') await removeStaged(directory)
   const recovery: Recovery = {
     state,
     report: {
@@ -101,21 +99,21 @@ export function* openAcquiredSession(
     bytes: journal.bytes,
     snapshotDue: isDue(journal.end, snapshot?.seq ?? 0),
   }
-  return yield* FilesystemSession.open(context, lock, {
+  return await FilesystemSession.open(context, lock, {
     recovered: recovery,
-    journal: yield* chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
-    audit: yield* chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
+    journal: await chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
+    audit: await chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
     wasClosed: standing === 'released',
   })
 }
 
 /** Chooses where a new writer goes on in a log, so that no earlier writer can spoil its records. */
-function* chooseAppendPoint(
+async function chooseAppendPoint(
   files: LogFiles,
   from: Position,
   standing: LockStanding,
   holdEpoch: number,
-): DiskSteps<AppendPoint> {
+): Promise<AppendPoint> {
   const last = listSegments(files).at(-1)
   // The last writer has closed the segment. Records added to any segment but the last would never be read.
   if (standing === 'released') return { from, continues: last?.name === from.segment }
@@ -127,7 +125,7 @@ function* chooseAppendPoint(
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)
   using file = closing(disk, disk.openToRead(join(directory, last.name)))
-  if (!(yield* copyBytes(disk, file.fd, from.offset, join(directory, segment))))
+  if (!(await copyBytes(disk, file.fd, from.offset, join(directory, segment))))
     throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
   return { from: { ...from, segment }, continues: true }
 }
@@ -140,18 +138,21 @@ const isAsReleased = (logs: SessionDirectory['logs'], ends: LogPositions): boole
  * Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. The
  * note goes if the session is intact, because a user has restored its files.
  */
-function* refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): Generator<void> {
+async function refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): Promise<void> {
   if (!directory.isDamageNoted()) return
-  const damage = damageFound(manifest.session_id, yield* verifyInSteps(directory, { manifest }))
-  if (damage === undefined) ifExists(() => directory.disk.unlink(directory.paths.damaged))
+  const damage = damageFound(manifest.session_id, await verifySession(directory, { manifest }))
+  if (damage === undefined) await directory.forgetDamage()
   // A session can be used without one of its blobs.
   else if (damage.code !== 'BLOB_MISSING') throw damage
 }
 
-function* refuseDamage({ directory, manifest, clock }: OpenContext, recovered: RecoveredSession): DiskSteps {
+async function refuseDamage(
+  { directory, manifest, clock }: OpenContext,
+  recovered: RecoveredSession,
+): Promise<void> {
   const error = damageInRecovery(manifest.session_id, recovered)
   if (error === undefined) return
-  yield* directory.noteDamage(error.message, clock.now())
+  await directory.noteDamage(error.message, clock.now())
   throw error
 }
 
@@ -177,9 +178,10 @@ function damagedAt(id: string, log: LogName, { bad, end }: Scanned): StintError 
 }
 
 /** Removes the temporary files of a dead writer. */
-function removeStaged({ disk, paths }: SessionDirectory): void {
+async function removeStaged({ disk, paths }: SessionDirectory): Promise<void> {
   const { root, audit, blobs, quarantine, snapshots, state } = paths
   for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {
-    for (const name of listIfExists(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
+    for (const name of listIfExists(disk, directory))
+      if (isStaged(name)) await disk.unlink(join(directory, name))
   }
 }

@@ -1,4 +1,4 @@
-import { runInTurns, runToEnd } from '../../base/process/run-generator.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
 import type { ReadableSession, RecordRange } from '../driver.ts'
 import type { LogName } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
@@ -12,7 +12,7 @@ import type { FoundSession, SessionDirectory } from './session-directory.ts'
 import { sessionFileError, withFileErrors } from './session-file-errors.ts'
 import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
-import { verifyInSteps } from './verify.ts'
+import { verifySession } from './verify.ts'
 
 /** A session in plain files, opened for reading. Takes no lock and changes nothing. */
 export class ReadableFiles implements ReadableSession {
@@ -58,7 +58,7 @@ export class ReadableFiles implements ReadableSession {
   }
 
   async state(): Promise<FoldedState> {
-    const recovered = await this.#withErrors(() => runInTurns(recoverSession(this.#directory, this.manifest)))
+    const recovered = await this.#withErrors(() => recoverSession(this.#directory, this.manifest))
     return recovered.state
   }
 
@@ -66,8 +66,7 @@ export class ReadableFiles implements ReadableSession {
     return await this.#withErrors(() => {
       // A visitor attests the end of the logs in the lock only.
       const released = observeLock(this.#directory.paths.root).record?.ends
-      // In turns, because a large session takes seconds and signals must be handled meanwhile.
-      return runInTurns(verifyInSteps(this.#directory, { manifest: this.manifest, released, onBytes }))
+      return verifySession(this.#directory, { manifest: this.manifest, released, onBytes })
     })
   }
 

@@ -1,5 +1,5 @@
+import type { Later } from '../../base/fs/disk.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { runInTurns } from '../../base/process/run-generator.ts'
 import { auditRecordOf } from '../audit-record.ts'
 import type { Blobs } from '../log/blobs.ts'
 import { type LogPositions, logStart, type Position } from '../log/log-end.ts'
@@ -12,7 +12,7 @@ import {
   type LogRecord,
   parseLogRecord,
 } from '../log/record.ts'
-import { type Scanned, scanSteps } from '../log/scan.ts'
+import { type Scanned, scanLog } from '../log/scan.ts'
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import {
@@ -41,26 +41,26 @@ export interface RecoveredSession {
  * Loads the newest snapshot that fits the logs and replays the records after it; without a snapshot, all
  * records. Changes nothing. `released`: where the writer that released the lock says that the logs end.
  */
-export function* recoverSession(
+export async function recoverSession(
   { logs, snapshots, blobs }: SessionDirectory,
   manifest: Manifest,
   released?: LogPositions,
-): Generator<void, RecoveredSession> {
-  const { snapshot, skipped } = yield* fittingSnapshot(logs, snapshots)
+): Promise<RecoveredSession> {
+  const { snapshot, skipped } = await fittingSnapshot(logs, snapshots)
   const state = snapshot?.state ?? emptyState()
   const revised = attestedBy(manifest)
   let checkpoint: AuditCheckpoint | undefined
-  const journal = yield* scanSteps(logs.journal, {
+  const journal = await scanLog(logs.journal, {
     from: snapshot?.ends.journal ?? logStart('journal'),
     attestedSeq: Math.max(revised.seq, skipped?.journal.seq ?? 0, released?.journal.seq ?? 0),
     onRecord(line, header) {
       checkpoint = checkpointOn(line) ?? checkpoint
       return hasTypePrefix(line, header, ownTypes)
-        ? foldSteps(state, parseLogRecord(line.bytes), blobs)
+        ? foldJournal(state, parseLogRecord(line.bytes), blobs)
         : undefined
     },
   })
-  const audit = yield* scanSteps(logs.audit, {
+  const audit = await scanLog(logs.audit, {
     from: snapshot?.ends.audit ?? logStart('audit'),
     attestedSeq: Math.max(
       revised.audit?.count ?? 0,
@@ -68,7 +68,7 @@ export function* recoverSession(
       checkpoint?.count ?? 0,
       released?.audit.seq ?? 0,
     ),
-    onRecord: (line) => auditSteps(state, parseLogRecord(line.bytes), blobs),
+    onRecord: (line) => foldAudit(state, parseLogRecord(line.bytes), blobs),
   })
   // The manifest of a fork or a repaired copy may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
@@ -80,16 +80,16 @@ export function* recoverSession(
  * Skips snapshots that do not fit the logs, or that lack a value. They still attest that the logs had come so
  * far.
  */
-function* fittingSnapshot(
+async function fittingSnapshot(
   logs: SessionDirectory['logs'],
   snapshots: SessionDirectory['snapshots'],
-): Generator<void, { snapshot?: Snapshot<Position>; skipped?: LogPositions }> {
+): Promise<{ snapshot?: Snapshot<Position>; skipped?: LogPositions }> {
   let skipped: LogPositions | undefined
   for (const stored of snapshots.newestFirst()) {
     const journal = locatePosition(logs.journal, stored.ends.journal)
     const audit = locatePosition(logs.audit, stored.ends.audit)
     const fits = journal !== undefined && audit !== undefined
-    const snapshot = fits ? yield* snapshots.restore({ ...stored, ends: { journal, audit } }) : undefined
+    const snapshot = fits ? await snapshots.restore({ ...stored, ends: { journal, audit } }) : undefined
     if (snapshot !== undefined) return { snapshot, skipped }
     skipped ??= stored.ends
   }
@@ -98,29 +98,31 @@ function* fittingSnapshot(
 
 const ownTypes = Buffer.from(ownPrefix)
 
-/** Applies a record of the journal to the state, at once or in steps that read the value of its slot. */
-function foldSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+/** Applies a record of the journal to the state; a promise if the value of its slot is in a blob. */
+function foldJournal(state: FoldedState, record: LogRecord, blobs: Blobs): Later {
   if (record.blob !== undefined && record.type === slotType)
-    return inSteps(record, blobs, (read) => applyJournalRecord(state, record, read))
+    return withBlob(record, blobs, (read) => applyJournalRecord(state, record, read))
   applyJournalRecord(state, record, () => record.data)
-  return undefined
 }
 
-function auditSteps(state: FoldedState, record: LogRecord, blobs: Blobs): Generator<void> | undefined {
+function foldAudit(state: FoldedState, record: LogRecord, blobs: Blobs): Later {
   if (record.blob !== undefined)
-    return inSteps(record, blobs, (read) =>
+    return withBlob(record, blobs, (read) =>
       applyAuditRecord(state, auditRecordOf({ ...record, data: read() })),
     )
   applyAuditRecord(state, auditRecordOf(record))
-  return undefined
 }
 
-/** Reads the data of a record in steps. If that fails, `read` throws: a slot without its value is broken. */
-function* inSteps({ blob }: LogRecord, blobs: Blobs, apply: (read: () => unknown) => void): Generator<void> {
+/** Reads the data of a record. If that fails, `read` throws: a slot without its value is broken. */
+async function withBlob(
+  { blob }: LogRecord,
+  blobs: Blobs,
+  apply: (read: () => unknown) => void,
+): Promise<void> {
   if (blob === undefined) return
   let read: () => unknown
   try {
-    const json = yield* blobs.get(blob)
+    const json = await blobs.get(blob)
     read = () => JSON.parse(json)
   } catch (error) {
     read = () => {
@@ -145,7 +147,7 @@ export async function* readWithData(
     for (const record of read()) {
       yield record.blob === undefined
         ? record
-        : { ...record, data: JSON.parse(await runInTurns(blobs.get(record.blob))) as unknown }
+        : { ...record, data: JSON.parse(await blobs.get(record.blob)) as unknown }
       if (++records % recordsPerLook === 0) await giveWay()
     }
   } catch (error) {

@@ -2,7 +2,6 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { listIfExists } from '../../base/fs/disk.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import { ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { isSessionId } from '../../base/text/id.ts'
@@ -31,7 +30,7 @@ const isNameOf = (name: string, id: string): boolean =>
   name === id || (name.startsWith(`${id}-`) && /^[0-9A-HJKMNP-TV-Z]{26}$/.test(name.slice(id.length + 1)))
 
 /** Moves a session from the trash back to its place, and returns its id. */
-export function* restoreRemovedSession(home: SessionsHome, name: string): DiskSteps<string> {
+export async function restoreRemovedSession(home: SessionsHome, name: string): Promise<string> {
   const { disk, trash, sessions } = home
   const found = listRemovedSessions(home).find((each) => each.name === name)
   if (found === undefined)
@@ -39,26 +38,26 @@ export function* restoreRemovedSession(home: SessionsHome, name: string): DiskSt
       hint: '`stint sessions restore` lists what is there.',
     })
   const [from, to] = [join(trash, name), join(sessions, found.id)]
-  yield* home.syncName()
+  await home.syncName()
   ensureHomeDirectory(trash)
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) throw sessionExists(found.id)
   try {
     // Fails if a session with this id was created just now: its directory is not empty.
-    disk.rename(from, to)
+    await disk.rename(from, to)
   } catch (error) {
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw sessionExists(found.id)
     throw error
   }
-  yield* syncMove(disk, from, to)
+  await syncMove(disk, from, to)
   return found.id
 }
 
 /** Syncs both directories after a rename, and takes it back if that fails: its caller hears of no move. */
-export function* syncMove(disk: SessionsHome['disk'], from: string, to: string): DiskSteps {
+export async function syncMove(disk: SessionsHome['disk'], from: string, to: string): Promise<void> {
   try {
-    for (const path of [to, from]) yield { call: 'syncDirectory', path: dirname(path) }
+    for (const path of [to, from]) await disk.syncDirectory(dirname(path))
   } catch (error) {
-    disk.rename(to, from)
+    await disk.rename(to, from)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { runInTurns } from '../../base/process/run-generator.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { emptyLogEnd, encodeLine } from '../log/codec.ts'
 import type { LogEnd, LogName } from '../log/log-end.ts'
 import type { LogFiles } from '../log/log-files.ts'
@@ -17,7 +17,7 @@ import {
 import { withFileErrors } from './session-file-errors.ts'
 import { observeLock, type SessionLockRecord } from './session-lock.ts'
 import { writeTransferToFiles } from './transfer.ts'
-import { findMissing, verifyInSteps } from './verify.ts'
+import { findMissing, verifySession } from './verify.ts'
 
 /** The numbers of records in the damaged log. */
 export interface RecordNumbers {
@@ -63,10 +63,10 @@ export async function repairSession(home: SessionsHome, id: string, isDryRun: bo
     const stored = directory.readManifest()
     if (stored !== undefined) assertFilesystemManifest(stored)
     const manifest = stored ?? newManifest(id, filesystemId, home.clock.now())
-    const health = await runInTurns(verifyInSteps(directory, { manifest, released: record?.ends }))
+    const health = await verifySession(directory, { manifest, released: record?.ends })
     // A manifest of another session keeps this one from being opened.
     if (stored?.session_id === id) assertDamaged(id, health)
-    const salvage = await runInTurns(salvageLogs(directory, manifest, record))
+    const salvage = await salvageLogs(directory, manifest, record)
     const { journal, audit, blobs } = salvage
     if (journal.lines.length + audit.lines.length === 0)
       throw new StintError('JOURNAL_CORRUPT', `no record of ${id} is intact: nothing was copied`, {
@@ -112,11 +112,11 @@ interface Salvage {
 }
 
 /** Reads both logs. Manifest, lock, snapshots and the journal attest records that may be missing. */
-function* salvageLogs(
+async function salvageLogs(
   { logs, blobs, snapshots }: SessionDirectory,
   manifest: Manifest,
   lock: SessionLockRecord | undefined,
-): Generator<void, Salvage> {
+): Promise<Salvage> {
   const attested = attestedBy(manifest)
   let journalSeq = Math.max(attested.seq, lock?.ends?.journal.seq ?? 0)
   let auditSeq = Math.max(attested.audit?.count ?? 0, lock?.ends?.audit.seq ?? 0)
@@ -124,11 +124,11 @@ function* salvageLogs(
     journalSeq = Math.max(journalSeq, ends.journal.seq)
     auditSeq = Math.max(auditSeq, ends.audit.seq)
   }
-  const journal = withoutUnfinished(yield* findIntactLines(logs.journal), journalSeq)
-  const audit = yield* findIntactLines(logs.audit)
+  const journal = withoutUnfinished(await findIntactLines(logs.journal), journalSeq)
+  const audit = await findIntactLines(logs.audit)
   const missing: string[] = []
   for (const { blob } of [...journal.lines, ...audit.lines])
-    if (blob !== undefined) yield* findMissing(blobs, blob, missing)
+    if (blob !== undefined) await findMissing(blobs, blob, missing)
   const lost = new Set(missing)
   const salvaged = ({ lines, unreadable }: IntactLines, lastSeq: number): SalvagedLog => {
     const kept = lines.filter(({ blob }) => blob === undefined || !lost.has(blob.sha256))
@@ -195,8 +195,8 @@ async function copySalvage(
 ): Promise<string> {
   const linesOf = (log: LogName) => renumbered(logs[log], salvage[log].lines)
   const ends = {
-    journal: await runInTurns(endOf('journal', linesOf('journal'))),
-    audit: await runInTurns(endOf('audit', linesOf('audit'))),
+    journal: await endOf('journal', linesOf('journal')),
+    audit: await endOf('audit', linesOf('audit')),
   }
   return await writeTransferToFiles(home, {
     kind: 'repair',
@@ -204,9 +204,9 @@ async function copySalvage(
     ends,
     turns: salvage.journal.lines.filter(({ isTurn }) => isTurn).length,
     async *lines(log) {
-      for (const { line } of linesOf(log)) yield line
+      for await (const { line } of linesOf(log)) yield line
     },
-    blob: (name) => runInTurns(blobs.get(name)),
+    blob: (name) => blobs.get(name),
   })
 }
 
@@ -219,16 +219,16 @@ function manifestOfCopy(manifest: Manifest): Manifest {
 }
 
 /** Encodes intact lines again: numbered from 1 on, each chained to the one before it, and one to a group. */
-function* renumbered(
+async function* renumbered(
   files: LogFiles,
   lines: readonly IntactLine[],
-): Generator<{ line: string; sum: string }> {
+): AsyncGenerator<{ line: string; sum: string }> {
   const { log, codec } = files
   using reader = new LineReader(files)
   let sum = codec.genesis
   for (const [index, line] of lines.entries()) {
     const seq = index + 1
-    const body = reader.read(line).replace(opening, '').replace(ending[log], '')
+    const body = (await reader.read(line)).replace(opening, '').replace(ending[log], '')
     const made = encodeLine(codec, { seq, at: line.at, group: seq, epoch: 1 }, body, sum)
     sum = made.sum
     yield made
@@ -243,11 +243,11 @@ const ending: Record<LogName, RegExp> = {
   audit: /,"prev":"[0-9a-f]{64}","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/,
 }
 
-function* endOf(log: LogName, lines: Iterable<{ sum: string }>): Generator<void, LogEnd> {
+async function endOf(log: LogName, lines: AsyncIterable<{ sum: string }>): Promise<LogEnd> {
   let end = emptyLogEnd(log)
-  for (const { sum } of lines) {
+  for await (const { sum } of lines) {
     end = { seq: end.seq + 1, sum }
-    yield
+    await giveWay()
   }
   return end
 }

@@ -1,17 +1,15 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
-import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
+import { adaptiveDiskAt } from '../../base/fs/adaptive-disk.ts'
+import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
+import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
 import {
   assertOwnHomeDirectory,
   ensureHome,
   ensureHomeDirectory,
   withHomeErrors,
 } from '../../base/fs/home.ts'
-import { threadPoolAt } from '../../base/fs/thread-pool.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { Blobs } from '../log/blobs.ts'
@@ -68,13 +66,18 @@ export class SessionDirectory {
   }
 
   /** Notes that damage was found, so that lists show it and writers verify the session first. */
-  *noteDamage(what: string, now: number): DiskSteps {
+  async noteDamage(what: string, now: number): Promise<void> {
     const note = `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`
     try {
-      if (!this.isDamageNoted()) yield* replaceFileSteps(this.paths.damaged, note, this.disk)
+      if (!this.isDamageNoted()) await replaceOnDisk(this.disk, this.paths.damaged, note)
     } catch {
       // On a full or read-only disk the caller still reports the damage.
     }
+  }
+
+  /** Removes the note of damage, because the session is intact. */
+  async forgetDamage(): Promise<void> {
+    if (this.isDamageNoted()) await this.disk.unlink(this.paths.damaged)
   }
 
   isDamageNoted(): boolean {
@@ -106,37 +109,27 @@ export interface FoundSession {
   manifest: Manifest
 }
 
-/** Returns where the slow calls of the file system of a path run while it is slow. */
-export type OffLoopAt = (path: string) => OffLoop
-
 /** The sessions of one home. */
 export class SessionsHome {
   readonly path: string
   readonly sessions: string
   readonly trash: string
-  readonly disk: Disk
   readonly clock: Clock
-  readonly #offLoopAt: OffLoopAt | undefined
+  readonly #disk: Disk | undefined
   #isNameSynced = false
 
-  /** Tests pass a disk that fails or counts, which stays on the event loop unless `offLoopAt` is given. */
-  constructor(
-    path: string,
-    disk: Disk = nodeDisk,
-    clock: Clock = systemClock,
-    offLoopAt: OffLoopAt | undefined = disk === nodeDisk ? threadPoolAt : undefined,
-  ) {
+  /** Tests pass a disk that fails or counts. */
+  constructor(path: string, disk?: Disk, clock: Clock = systemClock) {
     this.path = path
     this.sessions = sessionsDirectoryIn(path)
     this.trash = join(path, 'trash')
-    this.disk = disk
+    this.#disk = disk
     this.clock = clock
-    this.#offLoopAt = offLoopAt
   }
 
-  /** Runs the operations on one session. The directory of all sessions must exist. */
-  newQueue(): DiskQueue {
-    return new DiskQueue(this.disk, this.#offLoopAt?.(this.sessions))
+  /** The disk that has the directory of all sessions. */
+  get disk(): Disk {
+    return this.#disk ?? adaptiveDiskAt(this.sessions)
   }
 
   /** Makes the directory of all sessions, or checks the one that exists. */
@@ -146,11 +139,12 @@ export class SessionsHome {
   }
 
   /** Makes the name of the directory of all sessions durable. */
-  *syncName(): DiskSteps {
+  async syncName(): Promise<void> {
     if (this.#isNameSynced) return
-    yield { call: 'syncDirectory', path: this.path }
+    const { disk } = this
+    await disk.syncDirectory(this.path)
     try {
-      yield { call: 'syncDirectory', path: dirname(this.path) }
+      await disk.syncDirectory(dirname(this.path))
     } catch {
       // The parent of the home may belong to another user, and not be readable.
     }

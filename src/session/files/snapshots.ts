@@ -9,9 +9,8 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '../log/snapshot-codec.ts'
-import { replaceUnsynced } from '../../base/fs/atomic-file.ts'
+import { replaceBy } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { BlobName } from '../log/record.ts'
 import type { FoldedState } from '../state.ts'
 import type { SessionPaths } from './session-directory.ts'
@@ -32,24 +31,24 @@ export class Snapshots {
    * Writes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for broken slots. The
    * caller of a snapshot with `isClosing` does not rely on it: its name is not synced.
    */
-  *write(
+  async write(
     ends: LogPositions,
     state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),
     isClosing = false,
-  ): DiskSteps {
+  ): Promise<void> {
     const names = new Map<string, BlobName>()
     for (const [ext, { broken }] of state.slots)
-      if (broken === undefined) names.set(ext, yield* this.#values.put(payloadOf(ext)))
+      if (broken === undefined) names.set(ext, await this.#values.put(payloadOf(ext)))
     const text = encodeSnapshot({ ends, state }, at, (ext) => names.get(ext) as BlobName)
     const { snapshots, root } = this.#paths
-    const isMade = makeIfMissing(this.#disk, snapshots)
+    const isMade = await makeIfMissing(this.#disk, snapshots)
     const path = join(snapshots, `${ends.journal.seq}.json`)
-    yield* replaceUnsynced(path, (put) => put(Buffer.from(`${text}\n`)), this.#disk)
-    if (isMade && !isClosing) yield { call: 'syncDirectory', path: root }
-    if (!isClosing) yield { call: 'syncDirectory', path: snapshots }
-    if (!isMade) this.#prune()
+    await replaceBy(this.#disk, path, (put) => put(Buffer.from(`${text}\n`)))
+    if (isMade && !isClosing) await this.#disk.syncDirectory(root)
+    if (!isClosing) await this.#disk.syncDirectory(snapshots)
+    if (!isMade) await this.#prune()
   }
 
   /** Reads the snapshots from the newest on, without the values of their slots, and skips damaged ones. */
@@ -60,12 +59,12 @@ export class Snapshots {
     }
   }
 
-  /** Reads the values of the slots, in steps. Undefined if one cannot be read or is damaged. */
-  *restore(stored: StoredSnapshot<Position>): Generator<void, Snapshot<Position> | undefined> {
+  /** Reads the values of the slots. Undefined if one cannot be read or is damaged. */
+  async restore(stored: StoredSnapshot<Position>): Promise<Snapshot<Position> | undefined> {
     const values = new Map<string, string>()
     try {
       for (const slot of Object.values(stored.slots))
-        if ('sha256' in slot) values.set(slot.sha256, yield* this.#values.get(slot))
+        if ('sha256' in slot) values.set(slot.sha256, await this.#values.get(slot))
     } catch {
       return undefined
     }
@@ -97,13 +96,13 @@ export class Snapshots {
   }
 
   /** Keeps the newest snapshots and the values that they name, and removes the others. */
-  #prune(): void {
+  async #prune(): Promise<void> {
     const seqs = this.#seqs()
     const old = seqs.slice(keptSnapshots)
     if (old.length === 0) return
-    for (const seq of old) this.#disk.unlink(join(this.#paths.snapshots, `${seq}.json`))
+    for (const seq of old) await this.#disk.unlink(join(this.#paths.snapshots, `${seq}.json`))
     const named = seqs.slice(0, keptSnapshots).flatMap((seq) => Object.values(this.#parse(seq)?.slots ?? {}))
-    this.#values.keepOnly(new Set(named.flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))))
+    await this.#values.keepOnly(new Set(named.flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))))
   }
 }
 

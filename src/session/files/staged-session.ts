@@ -1,9 +1,8 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import { type DiskSteps, writeSteps } from '../../base/fs/disk-steps.ts'
-import { closing, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
+import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
+import { closing, listIfExists, nodeDisk, writeInPieces } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
@@ -31,29 +30,35 @@ export class StagedSession implements Disposable {
   readonly directory: SessionDirectory
   #isPublished = false
 
-  constructor({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>) {
-    this.directory = new SessionDirectory(disk, join(sessions, `.new-${process.pid}-${ulid()}`))
-    disk.makeDirectory(this.directory.paths.root)
+  /** Makes an empty staged session. */
+  static async make({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>): Promise<StagedSession> {
+    const directory = new SessionDirectory(disk, join(sessions, `.new-${process.pid}-${ulid()}`))
+    await disk.makeDirectory(directory.paths.root)
+    return new StagedSession(directory)
   }
 
-  *writeManifest(manifest: Manifest): DiskSteps {
+  private constructor(directory: SessionDirectory) {
+    this.directory = directory
+  }
+
+  async writeManifest(manifest: Manifest): Promise<void> {
     const { disk, paths } = this.directory
-    yield* replaceFileSteps(paths.manifest, formatManifest(manifest), disk)
+    await replaceOnDisk(disk, paths.manifest, formatManifest(manifest))
   }
 
   /** Writes the manifest and an empty journal, so that one sync makes the names of both durable. */
-  *writeNewSession(manifest: Manifest): DiskSteps {
+  async writeNewSession(manifest: Manifest): Promise<void> {
     const { disk, paths } = this.directory
     // No reader looks here before the session is published, so the manifest needs no temp file.
-    using file = closing(disk, disk.create(paths.manifest))
-    disk.close(disk.create(join(paths.root, firstSegment('journal'))))
-    yield* writeSteps(file.fd, Buffer.from(formatManifest(manifest)), 0)
-    yield { call: 'sync', file: file.fd }
-    yield { call: 'syncDirectory', path: paths.root }
+    using file = closing(disk, await disk.create(paths.manifest))
+    disk.close(await disk.create(join(paths.root, firstSegment('journal'))))
+    await writeInPieces(disk, file.fd, Buffer.from(formatManifest(manifest)), 0)
+    await disk.sync(file.fd)
+    await disk.syncDirectory(paths.root)
   }
 
   /** Publishes the session that the manifest names. `NAME_TAKEN`. `holdEpoch` is that of its lock. */
-  *publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): DiskSteps<SessionDirectory> {
+  async publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): Promise<SessionDirectory> {
     const { disk, paths } = this.directory
     const sessions = dirname(paths.root)
     const root = join(sessions, id)
@@ -61,17 +66,17 @@ export class StagedSession implements Disposable {
     const hold = { root, createdAt: Date.parse(created_at), holdEpoch }
     markHold(hold)
     try {
-      disk.rename(paths.root, root)
+      await disk.rename(paths.root, root)
     } catch (error) {
       forgetHold(hold)
       if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error
       throw sessionExists(basename(root), error)
     }
     try {
-      yield { call: 'syncDirectory', path: sessions }
+      await disk.syncDirectory(sessions)
     } catch (error) {
       // The creator hears that there is no session, so take it back: a second attempt needs the name.
-      disk.rename(root, paths.root)
+      await disk.rename(root, paths.root)
       forgetHold(hold)
       throw error
     }

@@ -3,10 +3,7 @@ import { type LogName, logNames } from '../log/log-end.ts'
 import { firstSegment } from '../log/log-files.ts'
 import { readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
-import { closing, ensureDirectory } from '../../base/fs/disk.ts'
-import type { DiskQueue } from '../../base/fs/disk-queue.ts'
-import { type DiskSteps, pieceBytes, writeSteps } from '../../base/fs/disk-steps.ts'
-import { runInTurns } from '../../base/process/run-generator.ts'
+import { closing, ensureDirectory, pieceBytes, writeInPieces } from '../../base/fs/disk.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { assertIntact, checkSessionId, damageFound, sessionLocked } from '../session-errors.ts'
@@ -15,17 +12,17 @@ import { recoverSession } from './recover.ts'
 import { filesystemId, type SessionDirectory, type SessionsHome } from './session-directory.ts'
 import { observeLock } from './session-lock.ts'
 import { StagedSession } from './staged-session.ts'
-import { verifyInSteps } from './verify.ts'
+import { verifySession } from './verify.ts'
 
 /** Opens a session for copying it to another store. `SESSION_LOCKED`; throws if it is damaged. */
 export async function readTransferFromFiles(home: SessionsHome, id: string): Promise<SessionTransfer> {
   const { directory, manifest } = home.find(id)
   const { record, standing } = observeLock(directory.paths.root)
   if (standing === 'held') throw sessionLocked(id, record?.holder)
-  const health = await runInTurns(verifyInSteps(directory, { manifest, released: record?.ends }))
+  const health = await verifySession(directory, { manifest, released: record?.ends })
   assertIntact(id, health)
   const { journal, audit } = health
-  const { state } = await runInTurns(recoverSession(directory, manifest, record?.ends))
+  const { state } = await recoverSession(directory, manifest, record?.ends)
   const counts = { journal: journal.records, audit: audit.records }
   return {
     kind: 'import',
@@ -39,7 +36,7 @@ export async function readTransferFromFiles(home: SessionsHome, id: string): Pro
       for (const { line } of readLines(directory.logs[log], { to: counts[log], attested: counts[log] }))
         yield line.bytes.toString()
     },
-    blob: (name) => runInTurns(directory.blobs.get(name)),
+    blob: (name) => directory.blobs.get(name),
   }
 }
 
@@ -52,56 +49,50 @@ export async function writeTransferToFiles(
   checkSessionId(id)
   const now = home.clock.now()
   home.ensure()
-  const queue = home.newQueue()
-  await queue.run(home.syncName())
+  await home.syncName()
   const manifest = importedManifest(transfer, { id, store: filesystemId, now })
-  using staged = new StagedSession(home)
-  await queue.run(staged.writeManifest(manifest))
+  using staged = await StagedSession.make(home)
+  await staged.writeManifest(manifest)
   const { directory } = staged
-  for (const log of logNames) await writeLog(directory, queue, log, transfer)
-  const health = await runInTurns(verifyInSteps(directory, { manifest }))
+  for (const log of logNames) await writeLog(directory, log, transfer)
+  const health = await verifySession(directory, { manifest })
   const { journal, audit } = transfer.ends
   if (!health.ok || health.journal.head !== journal.sum || health.audit.head !== audit.sum)
     throw damageFound(id, health) ?? changedOnTheWay(id)
   // With a snapshot, the first resume need not replay the logs.
-  const recovered = await runInTurns(recoverSession(directory, manifest))
+  const recovered = await recoverSession(directory, manifest)
   const ends = { journal: recovered.journal.end, audit: recovered.audit.end }
-  if (journal.seq > 0) await queue.run(directory.snapshots.write(ends, recovered.state, now))
-  await queue.run(staged.publish(manifest))
+  if (journal.seq > 0) await directory.snapshots.write(ends, recovered.state, now)
+  await staged.publish(manifest)
   return id
 }
 
 /** Writes and syncs a log, and the blobs that its lines name. */
 async function writeLog(
   { disk, logs, blobs }: SessionDirectory,
-  queue: DiskQueue,
   log: LogName,
   transfer: SessionTransfer,
 ): Promise<void> {
   if (transfer.ends[log].seq === 0) return
   const { directory } = logs[log]
-  await queue.run(ensureDirectory(disk, directory))
-  using file = closing(disk, disk.create(join(directory, firstSegment(log))))
+  await ensureDirectory(disk, directory)
+  using file = closing(disk, await disk.create(join(directory, firstSegment(log))))
   let [text, offset] = ['', 0]
   const flush = async (): Promise<void> => {
     const bytes = Buffer.from(text)
-    await queue.run(writeSteps(file.fd, bytes, offset))
+    await writeInPieces(disk, file.fd, bytes, offset)
     offset += bytes.length
     text = ''
   }
   for await (const line of transfer.lines(log)) {
     text += `${line}\n`
     const { blob } = line.includes('"blob":') ? parseLogRecord(Buffer.from(line)) : {}
-    if (blob !== undefined) await queue.run(blobs.put(await transfer.blob(blob)))
+    if (blob !== undefined) await blobs.put(await transfer.blob(blob))
     if (text.length > pieceBytes) await flush()
   }
   await flush()
-  await queue.run(syncWithName(file.fd, directory))
-}
-
-function* syncWithName(file: number, directory: string): DiskSteps {
-  yield { call: 'sync', file }
-  yield { call: 'syncDirectory', path: directory }
+  await disk.sync(file.fd)
+  await disk.syncDirectory(directory)
 }
 
 const changedOnTheWay = (id: string): StintError =>

@@ -8,9 +8,7 @@ import { id } from '../../../test/support/crash-workloads.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
 import { readFile } from '../../base/fs/disk.ts'
-import { runNow, writeSteps } from '../../base/fs/disk-steps.ts'
-import { runToEnd } from '../../base/process/run-generator.ts'
-import { verifyInSteps } from './verify.ts'
+import { verifySession } from './verify.ts'
 import type { Health } from '../store.ts'
 
 /** Writes a session with one of everything, and one segment for each log. */
@@ -35,11 +33,11 @@ const logs = {
 const contentOf = (disk: CrashDisk, path: string): Buffer => readFile(disk, path) ?? Buffer.alloc(0)
 
 /** Verifies a session in which one file has other contents. */
-function verifyWith(disk: CrashDisk, path: string, content: Buffer): Health {
+async function verifyWith(disk: CrashDisk, path: string, content: Buffer): Promise<Health> {
   const was = contentOf(disk, path)
   put(disk, path, content)
   const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
-  const health = runToEnd(verifyInSteps(directoryOf(disk, id), { manifest }))
+  const health = await verifySession(directoryOf(disk, id), { manifest })
   put(disk, path, was)
   return health
 }
@@ -47,7 +45,7 @@ function verifyWith(disk: CrashDisk, path: string, content: Buffer): Health {
 function put(disk: CrashDisk, path: string, content: Buffer): void {
   const file = disk.open(path)
   disk.truncate(file, 0)
-  runNow(disk, writeSteps(file, content, 0))
+  for (let done = 0; done < content.length;) done += disk.write(file, content, done, done)
   disk.sync(file)
   disk.close(file)
 }
@@ -81,34 +79,38 @@ describe.each(['journal', 'audit'] as const)('the %s', (log) => {
   })
 
   /** The changes that verification does not notice. */
-  const unnoticed = (disk: CrashDisk, changes: Iterable<[string, Buffer]>): string[] =>
-    [...changes].flatMap(([what, content]) => (verifyWith(disk, path, content).ok ? [what] : []))
+  const unnoticed = async (disk: CrashDisk, changes: Iterable<[string, Buffer]>): Promise<string[]> => {
+    const missed: string[] = []
+    for (const [what, content] of changes) if ((await verifyWith(disk, path, content)).ok) missed.push(what)
+    return missed
+  }
 
-  test('is whole as it was written', () => {
-    for (const disk of [closed, open]) expect(verifyWith(disk, path, contentOf(disk, path)).ok).toBe(true)
+  test('is whole as it was written', async () => {
+    for (const disk of [closed, open])
+      expect((await verifyWith(disk, path, contentOf(disk, path))).ok).toBe(true)
   })
 
-  test('of a closed session: any flipped bit is noticed', () => {
+  test('of a closed session: any flipped bit is noticed', async () => {
     const content = contentOf(closed, path)
-    expect(unnoticed(closed, flips(content))).toEqual([])
+    expect(await unnoticed(closed, flips(content))).toEqual([])
   })
 
-  test('of an open session: any flipped bit in the last line and the filling is noticed', () => {
+  test('of an open session: any flipped bit in the last line and the filling is noticed', async () => {
     const content = contentOf(open, path)
     const end = content.toString().trimEnd().length
-    expect(unnoticed(open, flips(content, content.lastIndexOf('\n{') + 1, end + 40))).toEqual([])
+    expect(await unnoticed(open, flips(content, content.lastIndexOf('\n{') + 1, end + 40))).toEqual([])
   })
 
-  test('of a closed session: a cut at any byte is noticed', () => {
+  test('of a closed session: a cut at any byte is noticed', async () => {
     const content = contentOf(closed, path)
     const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
       `cut at ${end}`,
       content.subarray(0, end),
     ])
-    expect(unnoticed(closed, cuts)).toEqual([])
+    expect(await unnoticed(closed, cuts)).toEqual([])
   })
 
-  test('of an open session: only the loss of whole records that nothing attests goes unnoticed', () => {
+  test('of an open session: only the loss of whole records that nothing attests goes unnoticed', async () => {
     const lines = linesOf(contentOf(open, path))
     const content = joined(lines)
     const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
@@ -119,10 +121,10 @@ describe.each(['journal', 'audit'] as const)('the %s', (log) => {
     const attested = log === 'audit' ? 3 : 0
     const possible = lines.map((_, count) => `${count}`).slice(attested)
     // A last line without a newline is torn, whatever its contents.
-    expect(unnoticed(open, cuts)).toEqual(possible)
+    expect(await unnoticed(open, cuts)).toEqual(possible)
   })
 
-  test('of a closed session: any removed, duplicated or swapped line is noticed', () => {
+  test('of a closed session: any removed, duplicated or swapped line is noticed', async () => {
     const lines = linesOf(contentOf(closed, path))
     const changes = lines.flatMap((line, i): [string, Buffer][] => [
       [`${i} removed`, joined(lines.toSpliced(i, 1))],
@@ -131,7 +133,7 @@ describe.each(['journal', 'audit'] as const)('the %s', (log) => {
         j > i ? [[`${i} and ${j} swapped`, joined(lines.with(i, other).with(j, line))]] : [],
       ),
     ])
-    expect(unnoticed(closed, changes)).toEqual([])
+    expect(await unnoticed(closed, changes)).toEqual([])
   })
 })
 
@@ -154,7 +156,7 @@ test('an audit line that is rewritten with the right hash, alone or with all lin
   }
   for (let from = 0; from < lines.length; from++)
     for (const through of [from, lines.length - 1])
-      expect([from, through, verifyWith(disk, logs.audit, forge(from, through)).ok]).toEqual([
+      expect([from, through, (await verifyWith(disk, logs.audit, forge(from, through))).ok]).toEqual([
         from,
         through,
         false,
@@ -176,7 +178,7 @@ test('a journal line that is rewritten with the right checksum goes unnoticed', 
     '"type":"message","data":{"n":"forged"}',
     '',
   )
-  expect(verifyWith(disk, logs.journal, joined(lines.with(0, line))).ok).toBe(true)
+  expect((await verifyWith(disk, logs.journal, joined(lines.with(0, line)))).ok).toBe(true)
 })
 
 test('a blob that is changed or cut off is noticed', async () => {
@@ -189,5 +191,5 @@ test('a blob that is changed or cut off is noticed', async () => {
     Buffer.concat([content, Buffer.from('x')]),
     Buffer.alloc(content.length),
   ])
-    expect(verifyWith(disk, path, changed)).toMatchObject({ ok: false, blobs: [expect.any(String)] })
+    expect(await verifyWith(disk, path, changed)).toMatchObject({ ok: false, blobs: [expect.any(String)] })
 })

@@ -10,7 +10,8 @@ import type { Blobs } from '../log/blobs.ts'
 import type { Line } from '../log/lines.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { type LogPositions, logStart } from '../log/log-end.ts'
-import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
+import { scanLog, type Scanned, type ScanOptions } from '../log/scan.ts'
+import type { Later } from '../../base/fs/disk.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
@@ -25,14 +26,14 @@ export interface VerifyOptions {
 }
 
 /**
- * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show that
+ * Reads every line of both logs and every blob that a line names. The logs alone do not show that
  * their end was cut off, or that the audit log was rewritten. Each close, each snapshot and the journal's
  * checkpoints attest them.
  */
-export function* verifyInSteps(
+export async function verifySession(
   { logs, snapshots, blobs }: SessionDirectory,
   { manifest, released, onBytes }: VerifyOptions,
-): Generator<void, Health> {
+): Promise<Health> {
   const attested = attestedBy(manifest)
   let checkpoint = attested.audit
   let [seq, done] = [Math.max(attested.seq, released?.journal.seq ?? 0), 0]
@@ -41,17 +42,17 @@ export function* verifyInSteps(
     checkpoint = furthestCheckpoint([checkpoint, { count: ends.audit.seq, head: ends.audit.sum }])
   }
   const missing: string[] = []
-  const checkBlob = (line: Line, header: CheckedHeader): Generator<void> | undefined => {
+  const checkBlob = (line: Line, header: CheckedHeader): Later => {
     onBytes?.((done += line.next - line.offset))
     const blob = hasBlob(line, header) ? parseLogRecord(line.bytes).blob : undefined
     return blob && findMissing(blobs, blob, missing)
   }
-  const journal = yield* scanAll(logs.journal, seq, (line, header) => {
+  const journal = await scanAll(logs.journal, seq, (line, header) => {
     checkpoint = furthestCheckpoint([checkpoint, checkpointOn(line)])
     return checkBlob(line, header)
   })
   let foundHead: string | undefined
-  const audit = yield* scanAll(
+  const audit = await scanAll(
     logs.audit,
     Math.max(checkpoint?.count ?? 0, released?.audit.seq ?? 0),
     (line, header) => {
@@ -68,11 +69,8 @@ export function* verifyInSteps(
   return { ...health, ok: isWhole && missing.length === 0 }
 }
 
-const scanAll = (
-  files: LogFiles,
-  attestedSeq: number,
-  onRecord: ScanOptions['onRecord'],
-): Generator<void, Scanned> => scanSteps(files, { from: logStart(files.log), attestedSeq, onRecord })
+const scanAll = (files: LogFiles, attestedSeq: number, onRecord: ScanOptions['onRecord']): Promise<Scanned> =>
+  scanLog(files, { from: logStart(files.log), attestedSeq, onRecord })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []
@@ -90,9 +88,9 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
 }
 
 /** Adds the hash of a blob to `missing` if it is missing or changed. */
-export function* findMissing(blobs: Blobs, blob: BlobName, missing: string[]): Generator<void> {
+export async function findMissing(blobs: Blobs, blob: BlobName, missing: string[]): Promise<void> {
   try {
-    yield* blobs.get(blob)
+    await blobs.get(blob)
   } catch (error) {
     // A blob that cannot be opened now, because descriptors have run out for example, need not be damaged.
     if (errorCode(error) !== 'BLOB_MISSING') throw error

@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfExists, readFileSteps } from '../../base/fs/disk.ts'
-import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
-import { runToEnd } from '../../base/process/run-generator.ts'
+import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
+import { type Disk, ensureDirectory, listIfExists, pieceBytes, readLargeFile } from '../../base/fs/disk.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { BlobName } from './record.ts'
 
 /** Names content by its hash. */
-export const nameBlob = (content: Buffer): BlobName => runToEnd(nameInSteps(content))
+export const nameBlob = (content: Buffer): BlobName => ({
+  sha256: createHash('sha256').update(content).digest('hex'),
+  bytes: content.length,
+})
 
-/** Names content like `nameBlob`, in steps. */
-export function* nameInSteps(content: Buffer): Generator<void, BlobName> {
+/** Names content like `nameBlob`; a large one does not keep the event loop. */
+export async function nameInTurns(content: Buffer): Promise<BlobName> {
   const hash = createHash('sha256')
   for (let at = 0; at < content.length; at += pieceBytes) {
-    if (at > 0) yield
+    if (at > 0) await giveWay()
     hash.update(content.subarray(at, at + pieceBytes))
   }
   return { sha256: hash.digest('hex'), bytes: content.length }
@@ -38,34 +40,34 @@ export class Blobs {
     this.#suffix = suffix
   }
 
-  /** Stores content. At the end of the steps it is on disk, and a record may name it. */
-  *put(content: string): DiskSteps<BlobName> {
+  /** Stores content. When it resolves, the content is on disk, and a record may name it. */
+  async put(content: string): Promise<BlobName> {
     const bytes = Buffer.from(content)
-    const name = yield* nameInSteps(bytes)
+    const name = await nameInTurns(bytes)
     if (this.#known.has(name.sha256)) return name
-    if (!this.#ensured) yield* ensureDirectory(this.#disk, this.#directory)
+    if (!this.#ensured) await ensureDirectory(this.#disk, this.#directory)
     this.#ensured = true
-    if ((yield* this.#read(name)) === undefined) yield* replaceFileSteps(this.#path(name), bytes, this.#disk)
+    if ((await this.#read(name)) === undefined) await replaceOnDisk(this.#disk, this.#path(name), bytes)
     // Another process may have written the file and not yet synced its name.
-    else yield { call: 'syncDirectory', path: this.#directory }
+    else await this.#disk.syncDirectory(this.#directory)
     this.#known.add(name.sha256)
     return name
   }
 
   /** Reads content. `BLOB_MISSING` if the file is missing or does not match its name. */
-  *get(name: BlobName): Generator<void, string> {
-    const bytes = yield* this.#read(name)
+  async get(name: BlobName): Promise<string> {
+    const bytes = await this.#read(name)
     if (bytes !== undefined) return bytes.toString()
     throw blobMissing(name)
   }
 
   /** Removes all blobs but these. */
-  keepOnly(names: ReadonlySet<string>): void {
+  async keepOnly(names: ReadonlySet<string>): Promise<void> {
     for (const file of listIfExists(this.#disk, this.#directory)) {
       const name = file.slice(0, 64)
       if (names.has(name)) continue
       this.#known.delete(name)
-      this.#disk.unlink(join(this.#directory, file))
+      await this.#disk.unlink(join(this.#directory, file))
     }
   }
 
@@ -74,10 +76,10 @@ export class Blobs {
     return /^[0-9a-f]{64}$/.test(name.sha256) ? this.#path(name) : undefined
   }
 
-  *#read(name: BlobName): Generator<void, Buffer | undefined> {
+  async #read(name: BlobName): Promise<Buffer | undefined> {
     const path = this.pathOf(name)
-    const bytes = path === undefined ? undefined : yield* readFileSteps(this.#disk, path)
-    return bytes !== undefined && (yield* nameInSteps(bytes)).sha256 === name.sha256 ? bytes : undefined
+    const bytes = path === undefined ? undefined : await readLargeFile(this.#disk, path)
+    return bytes !== undefined && (await nameInTurns(bytes)).sha256 === name.sha256 ? bytes : undefined
   }
 
   #path({ sha256 }: BlobName): string {

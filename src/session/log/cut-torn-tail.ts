@@ -1,15 +1,16 @@
 import { join } from 'node:path'
-import { replaceFileSteps } from '../../base/fs/atomic-file.ts'
+import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
 import {
   closing,
   type Disk,
   ensureDirectory,
   listIfExists,
-  readFileSteps,
-  readSteps,
+  pieceBytes,
+  readFully,
+  readLargeFile,
 } from '../../base/fs/disk.ts'
-import { type DiskSteps, pieceBytes } from '../../base/fs/disk-steps.ts'
-import { nameInSteps } from './blobs.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
+import { nameInTurns } from './blobs.ts'
 import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
@@ -20,15 +21,15 @@ export interface CutTail extends Leftover {
 }
 
 /** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the lock may do so. */
-export function* cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): DiskSteps<CutTail[]> {
+export async function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): Promise<CutTail[]> {
   const { disk, directory, log } = files
   const cut: CutTail[] = []
   for (const leftover of scanned.torn) {
     using file = closing(disk, disk.open(join(directory, leftover.segment)))
-    const bytes = yield* readSteps(disk, file.fd, leftover.offset, leftover.bytes)
-    const kept = yield* keepBytes(disk, quarantine, leftover, bytes)
-    disk.truncate(file.fd, leftover.offset)
-    yield { call: 'sync', file: file.fd }
+    const bytes = await readFully(disk, file.fd, leftover.offset, leftover.bytes)
+    const kept = await keepBytes(disk, quarantine, leftover, bytes)
+    await disk.truncate(file.fd, leftover.offset)
+    await disk.sync(file.fd)
     cut.push({ ...leftover, log, kept })
   }
   return cut
@@ -39,7 +40,7 @@ export function* cutTornTail(files: LogFiles, scanned: Scanned, quarantine: stri
  * that had lost its lock: they are copied to `quarantine`, and returned. Such a writer may still have its
  * file open; what it writes from now on was never acknowledged, and goes with the file.
  */
-export function* removeSuperseded(files: LogFiles, quarantine: string): DiskSteps<Leftover[]> {
+export async function removeSuperseded(files: LogFiles, quarantine: string): Promise<Leftover[]> {
   const { disk, directory, log } = files
   const names = listIfExists(disk, directory)
   const effective = effectiveSegments(log, names)
@@ -49,55 +50,55 @@ export function* removeSuperseded(files: LogFiles, quarantine: string): DiskStep
   const ignored: Leftover[] = []
   for (const { name, firstSeq } of superseded) {
     const copy = effective.find((each) => each.firstSeq === firstSeq)
-    const bytes = yield* readFileSteps(disk, join(directory, name))
+    const bytes = await readLargeFile(disk, join(directory, name))
     // Not a regular file: stint did not make it.
     if (bytes === undefined) continue
-    const other = copy && (yield* readFileSteps(disk, join(directory, copy.name)))
-    const offset = yield* equalLines(bytes, other)
+    const other = copy && (await readLargeFile(disk, join(directory, copy.name)))
+    const offset = await equalLines(bytes, other)
     let end = bytes.length
     // A writer fills its file ahead with newlines.
     while (end > offset && bytes[end - 1] === newline) end -= 1
     if (end > offset) {
       const leftover = { segment: name, offset, bytes: end - offset }
-      yield* keepBytes(disk, quarantine, leftover, bytes.subarray(offset, end))
+      await keepBytes(disk, quarantine, leftover, bytes.subarray(offset, end))
       ignored.push(leftover)
     }
-    disk.unlink(join(directory, name))
+    await disk.unlink(join(directory, name))
   }
-  if (superseded.length > 0) yield { call: 'syncDirectory', path: directory }
+  if (superseded.length > 0) await disk.syncDirectory(directory)
   return ignored
 }
 
 const newline = 0x0a
 
 /** The length of the lines at their beginning that two files have in common. */
-function* equalLines(one: Buffer, other: Buffer | undefined): Generator<void, number> {
+async function equalLines(one: Buffer, other: Buffer | undefined): Promise<number> {
   let [at, end] = [0, 0]
   for (; at < one.length && one[at] === other?.[at]; at++) {
     if (one[at] === newline) end = at + 1
-    if (at % pieceBytes === pieceBytes - 1) yield
+    if (at % pieceBytes === pieceBytes - 1) await giveWay()
   }
   return end
 }
 
-function* keepBytes(
+async function keepBytes(
   disk: Disk,
   quarantine: string,
   { segment, offset }: Leftover,
   bytes: Buffer,
-): DiskSteps<string> {
-  yield* ensureDirectory(disk, quarantine)
-  const { sha256 } = yield* nameInSteps(bytes)
+): Promise<string> {
+  await ensureDirectory(disk, quarantine)
+  const { sha256 } = await nameInTurns(bytes)
   const kept = join(quarantine, `${segment}-${offset}-${sha256.slice(0, 12)}`)
-  yield* replaceFileSteps(kept, bytes, disk)
+  await replaceOnDisk(disk, kept, bytes)
   return kept
 }
 
 /** Syncs the records that a scan has accepted: when their writer died, they may have been in memory only. */
-export function* syncAccepted(files: LogFiles, { end }: Scanned): DiskSteps {
+export async function syncAccepted(files: LogFiles, { end }: Scanned): Promise<void> {
   const { disk, directory } = files
   if (end.seq === 0) return
   using file = closing(disk, disk.open(join(directory, end.segment)))
-  yield { call: 'sync', file: file.fd }
-  yield { call: 'syncDirectory', path: directory }
+  await disk.sync(file.fd)
+  await disk.syncDirectory(directory)
 }

@@ -1,3 +1,5 @@
+import type { Later } from '../../base/fs/disk.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import type { Codec } from './codec.ts'
 import { formatChecksum } from './line-checksum.ts'
 import { type Line, linesFrom } from './lines.ts'
@@ -44,24 +46,21 @@ export interface ScanOptions {
   /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
   /**
-   * Called for every intact record, in order, up to the first that is missing or damaged. If it returns
-   * steps, they are run before the next record; the line is valid only until their first `yield`.
+   * Called for every intact record, in order, up to the first that is missing or damaged. A promise that it
+   * returns is awaited before the next record; the line is valid only until it returns.
    */
-  onRecord?: (line: Line, header: CheckedHeader) => Generator<void> | void
+  onRecord?: (line: Line, header: CheckedHeader) => Later
 }
 
-/** How much one step checks: a tenth of a millisecond. It reads more, for the end of its last line. */
-const stepBytes = 32 << 10
+/** How much is checked at a stretch: a tenth of a millisecond. More is read, for the end of the last line. */
+const stretchBytes = 32 << 10
 const chunkBytes = 40 << 10
 
-/**
- * Reads a log from a position to its end, in steps, and classifies its tail. Its memory does not grow with
- * the log.
- */
-export function* scanSteps(
+/** Reads a log from a position to its end, and classifies its tail. Its memory does not grow with the log. */
+export async function scanLog(
   files: LogFiles,
   { from, attestedSeq = 0, onRecord }: ScanOptions,
-): Generator<void, Scanned> {
+): Promise<Scanned> {
   const segments = listSegments(files)
   const start = segments.findIndex(({ name }) => name === from.segment)
   const scan = new Scan(files.codec, from, onRecord)
@@ -69,11 +68,11 @@ export function* scanSteps(
     using file = openSegment(files, segment.name)
     let at = i === 0 && start >= 0 ? from.offset : 0
     for (;;) {
-      // Each step reads from the file again: another process may have written since the last step.
-      const next = yield* scan.readOn(file, segment, at, at + stepBytes)
+      // Each stretch reads from the file again: another process may have written since the last one.
+      const next = await scan.readOn(file, segment, at, at + stretchBytes)
       if (next === undefined) break
       at = next
-      yield
+      await giveWay()
     }
   }
   return scan.finish(Math.max(attestedSeq, from.seq, namedSeq(segments)))
@@ -99,12 +98,7 @@ class Scan {
   }
 
   /** Reads the lines between two offsets. Returns where to go on; undefined at the end of the segment. */
-  *readOn(
-    file: OpenSegment,
-    segment: Segment,
-    from: number,
-    to: number,
-  ): Generator<void, number | undefined> {
+  async readOn(file: OpenSegment, segment: Segment, from: number, to: number): Promise<number | undefined> {
     const { name, until } = segment
     const classifier = this.#classifier
     for (const line of linesFrom(file.read, from, this.#chunk)) {
@@ -113,17 +107,17 @@ class Scan {
         this.#scanned.ignored.push(leftover(file, name, line))
         return undefined
       }
-      const steps = this.#line(line, name, file)
-      if (steps === undefined) continue
+      const applied = this.#line(line, name, file)
+      if (applied === undefined) continue
       const { next } = line
-      yield* steps
+      await applied
       // What was read ahead may be out of date.
       return next
     }
     return undefined
   }
 
-  #line(line: Line, segment: string, file: OpenSegment): Generator<void> | undefined {
+  #line(line: Line, segment: string, file: OpenSegment): Later {
     const { end } = this.#scanned
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
@@ -142,14 +136,13 @@ class Scan {
       else end.sum = this.#codec.sumOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
-      return this.#onRecord?.(line, header) ?? undefined
+      return this.#onRecord?.(line, header)
     } else if (this.#bad === undefined) {
       this.#bad = { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset }
       this.#rest = [leftover(file, segment, line)]
     } else if (this.#rest.at(-1)?.segment !== segment) {
       this.#rest.push(leftover(file, segment, line))
     }
-    return undefined
   }
 
   #before(line: Line, segment: string, file: OpenSegment): Unfinished {

@@ -1,6 +1,5 @@
 import { errorCode } from '../../base/errors/stint-error.ts'
-import type { Disk } from '../../base/fs/disk.ts'
-import { type DiskSteps, writeSteps } from '../../base/fs/disk-steps.ts'
+import { type Disk, writeInPieces } from '../../base/fs/disk.ts'
 
 /** The sizes of a log's segment files, in bytes. */
 export interface SegmentSizes {
@@ -69,11 +68,11 @@ export class SegmentFile {
    * Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. The file is filled
    * ahead from the second group on: many sessions have one group, and their close has nothing to cut off.
    */
-  *write(bytes: Buffer): DiskSteps {
-    yield* writeSteps(this.#file, bytes, this.#end)
+  async write(bytes: Buffer): Promise<void> {
+    await writeInPieces(this.#disk, this.#file, bytes, this.#end)
     const isFilledAhead = this.#hasGroup && bytes.length < largeGroupBytes
-    yield* this.#fill(this.#end + bytes.length, isFilledAhead ? this.#sizes.growBytes : 0)
-    yield { call: 'sync', file: this.#file }
+    await this.#fill(this.#end + bytes.length, isFilledAhead ? this.#sizes.growBytes : 0)
+    await this.#disk.sync(this.#file)
   }
 
   accept(bytes: Buffer): void {
@@ -82,21 +81,21 @@ export class SegmentFile {
   }
 
   /** Allocates the spare space now: on a full disk it would be too late. */
-  *keepSpare(): DiskSteps {
-    yield* this.#fill(this.#end, 0)
+  async keepSpare(): Promise<void> {
+    await this.#fill(this.#end, 0)
   }
 
   /** Cuts off the filling, if the file has any, and closes the file. */
-  *finish(): DiskSteps {
-    if (this.#isFilled) yield* this.truncateAndClose()
+  async finish(): Promise<void> {
+    if (this.#isFilled) await this.truncateAndClose()
     else this.close()
   }
 
   /** Cuts the file behind its last acknowledged record, syncs and closes it. */
-  *truncateAndClose(): DiskSteps {
+  async truncateAndClose(): Promise<void> {
     try {
-      this.#disk.truncate(this.#file, this.#end)
-      yield { call: 'sync', file: this.#file }
+      await this.#disk.truncate(this.#file, this.#end)
+      await this.#disk.sync(this.#file)
     } finally {
       this.close()
     }
@@ -108,7 +107,7 @@ export class SegmentFile {
   }
 
   /** Extends the file by at least `growBytes` and the spare, if less than the spare is left behind `end`. */
-  *#fill(end: number, growBytes: number): DiskSteps {
+  async #fill(end: number, growBytes: number): Promise<void> {
     const { spareBytes } = this.#sizes
     if (end + spareBytes <= this.#allocated) return
     const from = Math.max(end, this.#allocated)
@@ -118,7 +117,7 @@ export class SegmentFile {
     if (more === 0) return
     this.#isFilled = true
     try {
-      yield* writeSteps(this.#file, filling.subarray(0, more), from)
+      await writeInPieces(this.#disk, this.#file, filling.subarray(0, more), from)
       this.#allocated = from + more
     } catch (error) {
       // On a full disk, or at the size limit of a file, the last records do without filling: the records

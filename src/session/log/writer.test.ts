@@ -2,13 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
-import { type CommitWay, commitWays, offLoopOf } from '../../../test/support/later-turns.ts'
-import { until, World } from '../../../test/support/world.ts'
+import { type CommitWay, commitWays, diskFor } from '../../../test/support/later-turns.ts'
+import { World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
-import { DiskQueue, type OffLoop } from '../../base/fs/disk-queue.ts'
-import { makeCall, runNow } from '../../base/fs/disk-steps.ts'
 import type { RecordOptions } from '../driver.ts'
 import { sessionFenced } from '../session-errors.ts'
 import type { Receipt } from '../store.ts'
@@ -18,7 +16,7 @@ import { encodeBody, journalCodec } from './codec.ts'
 import type { LogRecord } from './record.ts'
 import { effectiveSegments } from './log-files.ts'
 import { defaultSegmentSizes } from './segment-file.ts'
-import { LogWriter, type LogWriterOptions } from './writer.ts'
+import { LogWriter, type LogWriterOptions, OperationQueue } from './writer.ts'
 
 let world: World
 let directory: string
@@ -31,7 +29,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 /** A journal writer that takes plain values. */
 class JournalWriter extends LogWriter {
-  readonly #queue: DiskQueue
+  readonly #queue: OperationQueue
 
   constructor(options: LogWriterOptions) {
     super(options)
@@ -39,7 +37,7 @@ class JournalWriter extends LogWriter {
   }
 
   end(): Promise<Position> {
-    return this.#queue.run(this.close())
+    return this.#queue.run(() => this.close())
   }
 
   write(type: string, data: unknown, options?: RecordOptions): Promise<Pick<Receipt, 'seq'>> {
@@ -56,22 +54,22 @@ interface Opening {
   continues?: boolean
   segmentBytes?: number
   assertOwned?: () => void
-  queue?: DiskQueue
 }
 
-function open(opening: Opening = {}): JournalWriter {
-  const { disk = nodeDisk, epoch = 1, from = logStart('journal'), continues = false } = opening
+async function open(opening: Opening = {}): Promise<JournalWriter> {
+  const disk = diskFor(way, opening.disk ?? nodeDisk)
+  const { epoch = 1, from = logStart('journal'), continues = false } = opening
   const { segmentBytes = defaultSegmentSizes.segmentBytes, assertOwned = () => {} } = opening
   const writer = new JournalWriter({
-    queue: opening.queue ?? new DiskQueue(disk, offLoopOf(way, disk)),
+    queue: new OperationQueue(),
     files: { disk, directory, log: 'journal', codec: journalCodec },
     start: { from, continues },
     epoch,
     clock: systemClock,
-    policy: { checkpoint: () => '', *prepare() {}, check: () => {}, assertOwned, explain: codedError },
+    policy: { checkpoint: () => '', async prepare() {}, check: () => {}, assertOwned, explain: codedError },
     sizes: { ...defaultSegmentSizes, segmentBytes },
   })
-  runNow(disk, writer.open())
+  await writer.open()
   return writer
 }
 
@@ -123,7 +121,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('an append resolves when its record is on disk, with the next number', async () => {
-    const writer = open()
+    const writer = await open()
     for (let n = 1; n <= 3; n++) {
       expect(await writer.write('message', { n })).toEqual({ seq: n })
       expect(records().at(-1)).toMatchObject({ seq: n, group: n, epoch: 1, type: 'message', data: { n } })
@@ -132,7 +130,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('appends of one turn of the event loop share one sync, in order', async () => {
     const disk = faultyDisk()
-    const writer = open({ disk })
+    const writer = await open({ disk })
     const appended = await Promise.all(Array.from({ length: 512 }, (_, n) => writer.write('m', n)))
     expect(disk.syncs).toBe(1)
     expect(appended.map(({ seq }) => seq)).toEqual(Array.from({ length: 512 }, (_, n) => n + 1))
@@ -143,7 +141,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('a record with durable: false is committed with the next durable one, or after a moment', async () => {
     const disk = faultyDisk()
-    const writer = open({ disk })
+    const writer = await open({ disk })
     const lazy = writer.write('lazy', 1, { durable: false })
     expect(await writer.write('m', 2)).toEqual({ seq: 2 })
     expect(await lazy).toEqual({ seq: 1 })
@@ -152,7 +150,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('data is encoded at the moment of the append', async () => {
-    const writer = open()
+    const writer = await open()
     const data = { n: 1 }
     const appended = writer.write('m', data)
     data.n = 2
@@ -161,7 +159,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('a segment is private and filled with newlines, which a close cuts off', async () => {
-    const writer = open()
+    const writer = await open()
     await writer.write('m', 1)
     await writer.write('m', 2)
     const path = join(directory, 'journal.log')
@@ -175,7 +173,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('a segment with one group is not filled, so that its close has nothing to cut off', async () => {
-    const writer = open()
+    const writer = await open()
     await writer.write('m', 1)
     const path = join(directory, 'journal.log')
     expect(readFileSync(path, 'utf8')).toMatch(/^\{.*\}\n$/)
@@ -184,9 +182,9 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('a writer continues the segment that another has closed', async () => {
-    const first = open()
+    const first = await open()
     await first.write('m', 1)
-    const second = open({ epoch: 2, from: await first.end(), continues: true })
+    const second = await open({ epoch: 2, from: await first.end(), continues: true })
     await second.write('m', 2)
     await second.end()
     expect(records().map(({ seq, epoch }) => [seq, epoch])).toEqual([
@@ -202,7 +200,7 @@ describe.each(commitWays)('%s', (each) => {
     'a %s that fails with %s rejects its group, and the next record begins a new segment',
     async (call, code, expected) => {
       const disk = faultyDisk()
-      const writer = open({ disk })
+      const writer = await open({ disk })
       await writer.write('m', 1)
       const { syncs } = disk
       disk.failing = { call, code, times: 1 }
@@ -220,7 +218,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('a writer that cannot cut its segment back writes nothing more', async () => {
     const disk = faultyDisk()
-    const writer = open({ disk })
+    const writer = await open({ disk })
     await writer.write('m', 1)
     disk.failing = { call: 'sync', code: 'EIO', times: 2 }
     await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'DISK_FAILED' })
@@ -234,7 +232,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('a segment that could not be created is created for the next record', async () => {
     const disk = faultyDisk()
-    const writer = open({ disk })
+    const writer = await open({ disk })
     disk.failing = { call: 'write', code: 'ENOSPC', times: 1 }
     await expect(writer.write('m', 1)).rejects.toMatchObject({ code: 'DISK_FULL' })
     disk.failing = { call: 'create', code: 'ENOSPC', times: 1 }
@@ -244,7 +242,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('a large segment is followed by another, and a reader sees one journal', async () => {
-    const writer = open({ segmentBytes: 500 })
+    const writer = await open({ segmentBytes: 500 })
     for (let n = 1; n <= 20; n++) await writer.write('m', 'x'.repeat(100))
     await writer.end()
     expect(readdirSync(directory).length).toBeGreaterThan(3)
@@ -253,7 +251,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('the first segment is not created if a crash has left a later one', async () => {
     writeFileSync(join(directory, 'journal-1-2.log'), '')
-    const writer = open({ epoch: 3 })
+    const writer = await open({ epoch: 3 })
     await writer.write('m', 1)
     expect(readdirSync(directory).sort()).toEqual(['journal-1-2.log', 'journal-1-3.log'])
     expect(records()).toHaveLength(1)
@@ -261,17 +259,17 @@ describe.each(commitWays)('%s', (each) => {
 
   test('a writer that has lost its lock does not create a segment before that of the new writer', async () => {
     const fenced = { epoch: 1, assertOwned: () => fail('fenced') }
-    await open({ epoch: 2 }).write('m', 'of the new writer')
-    expect(() => open(fenced)).toThrow('fenced')
+    await (await open({ epoch: 2 })).write('m', 'of the new writer')
+    await expect(open(fenced)).rejects.toThrow('fenced')
     // As if the old writer had listed the directory before the new writer came.
-    expect(() => open({ ...fenced, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
+    await expect(open({ ...fenced, disk: { ...nodeDisk, list: () => [] } })).rejects.toThrow('fenced')
     expect(records().map(({ data }) => data)).toEqual(['of the new writer'])
   })
 
   test('records of a writer that has lost its lock are not read, in any of its segments', async () => {
-    const old = open({ segmentBytes: 200 })
+    const old = await open({ segmentBytes: 200 })
     await old.write('m', 'first')
-    const next = open({ epoch: 2, from: old.position })
+    const next = await open({ epoch: 2, from: old.position })
     await next.write('m', 'of the new writer')
     for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await old.write('m', data)
     await next.write('m', 'again')
@@ -280,7 +278,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('while the lock cannot be read, each append is rejected and absent; later ones are acknowledged', async () => {
     let code: string | undefined
-    const writer = open({
+    const writer = await open({
       assertOwned: () => {
         if (code !== undefined) throw Object.assign(new Error(code), { code })
       },
@@ -299,7 +297,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('an append whose record cannot be cut off again is not called retryable', async () => {
     const disk = faultyDisk()
-    const writer = open({ disk })
+    const writer = await open({ disk })
     await writer.write('m', 1)
     disk.failing = { call: 'write', code: 'ENOSPC', times: 1 }
     const truncate = (): never => {
@@ -310,7 +308,7 @@ describe.each(commitWays)('%s', (each) => {
   })
 
   test('every line of a segment that is followed by another is JSON', async () => {
-    const writer = open({ segmentBytes: 500 })
+    const writer = await open({ segmentBytes: 500 })
     for (let n = 1; n <= 20; n++) await writer.write('m', `line ${n} \u2028`)
     const segments = effectiveSegments('journal', readdirSync(directory)).slice(0, -1)
     expect(segments.length).toBeGreaterThan(2)
@@ -323,7 +321,7 @@ describe.each(commitWays)('%s', (each) => {
 
   test('a record that was written after the lock was lost is rejected, and the writer writes nothing more', async () => {
     let isOwned = true
-    const writer = open({
+    const writer = await open({
       assertOwned: () => {
         if (!isOwned) throw sessionFenced('mine')
       },
@@ -340,29 +338,8 @@ describe.each(commitWays)('%s', (each) => {
 })
 
 test('a record on disk is acknowledged even if its applied callback throws', async () => {
-  const writer = open()
+  const writer = await open()
   const appended = writer.write('m', 1, { applied: () => fail('a bug') })
-  expect(() => writer.commit()).toThrow('a bug')
+  await expect(writer.commit()).rejects.toThrow('a bug')
   expect(await appended).toMatchObject({ seq: 1 })
-})
-
-test('a write that the end of the process overtakes in the thread pool changes nothing when it comes', async () => {
-  const late: (() => void)[] = []
-  const offLoop: OffLoop = {
-    isNeeded: true,
-    note: () => {},
-    call: (step) => void late.push(() => makeCall(nodeDisk, step)),
-  }
-  const queue = new DiskQueue(nodeDisk, offLoop)
-  const writer = open({ queue })
-  const first = writer.write('first', 'x'.repeat(2000))
-  await until('the first group is in the pool', () => late.length === 1)
-  const second = writer.write('second', 'y'.repeat(1000))
-  queue.endNow(writer.flush())
-  const path = join(directory, 'journal.log')
-  const written = readFileSync(path, 'utf8')
-  for (const call of late) call()
-  expect(readFileSync(path, 'utf8')).toBe(written)
-  expect(written.match(/"type":"(first|second)"/g)).toHaveLength(2)
-  expect(await Promise.all([first, second])).toEqual([{ seq: 1 }, { seq: 2 }])
 })

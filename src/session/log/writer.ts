@@ -1,8 +1,6 @@
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { makeIfMissing } from '../../base/fs/disk.ts'
-import type { DiskQueue } from '../../base/fs/disk-queue.ts'
-import type { DiskSteps } from '../../base/fs/disk-steps.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { RecordOptions } from '../driver.ts'
 import { sessionClosed } from '../session-errors.ts'
@@ -19,8 +17,8 @@ export interface CommitPolicy {
    * has come. They are written only if they have changed since the last group; '' for none.
    */
   checkpoint(log: LogName): string
-  /** The steps that must be done before the records that a commit of this log has taken are written. */
-  prepare(log: LogName): DiskSteps
+  /** Does what must be done before the records that a commit of this log has taken are written. */
+  prepare(log: LogName): Promise<void>
   /** Throws if these bytes must not be written. */
   check(bytes: Buffer): void
   /** Throws `FENCED` if this process no longer holds the lock, or why the lock cannot be read. */
@@ -32,7 +30,7 @@ export interface CommitPolicy {
 export interface LogWriterOptions {
   files: LogFiles
   /** Runs everything that the session does on its disk, one operation at a time. */
-  queue: DiskQueue
+  queue: OperationQueue
   start: AppendPoint
   /** The epoch of the hold, which each record carries. */
   epoch: number
@@ -41,9 +39,11 @@ export interface LogWriterOptions {
   sizes: SegmentSizes
 }
 
+/** The body of a line, or a function that stores the data of a large record and returns the body. */
+export type RecordBody = string | (() => Promise<string>)
+
 interface GatheredRecord {
-  /** The body of its line, or the steps that store its data and return the body. */
-  body: string | DiskSteps<string>
+  body: RecordBody
   /** Its `seq` is 0 until the record is encoded, with its group. */
   receipt: Receipt
   applied: RecordOptions['applied']
@@ -88,8 +88,8 @@ const maxGroupBytes = 1 << 20
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
-  #lines = new LineBuffer()
-  readonly #lazy = new LazyCommit(() => this.commit())
+  readonly #lines = new LineBuffer()
+  readonly #lazy = new LazyCommit(() => void this.commit())
   #gathering: Group[] = []
   #isScheduled = false
   #isQueued = false
@@ -105,12 +105,12 @@ export class LogWriter {
   }
 
   /** Opens the segment for the next record. A writer that was not opened does it for its first record. */
-  *open(): DiskSteps {
+  async open(): Promise<void> {
     const { files, start } = this.#options
     const { from, continues } = start
-    if (files.log === 'audit' && !continues) makeIfMissing(files.disk, files.directory)
-    const segment = continues ? this.#continue(from) : this.#begin(from.seq + 1)
-    yield* orClose(segment, segment.keepSpare())
+    if (files.log === 'audit' && !continues) await makeIfMissing(files.disk, files.directory)
+    const segment = continues ? this.#continue(from) : await this.#begin(from.seq + 1)
+    await orClose(segment, segment.keepSpare())
     this.#segment = segment
     this.#isOpen = true
   }
@@ -126,10 +126,7 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
-  append(
-    body: string | DiskSteps<string>,
-    { durable = true, applied }: RecordOptions = {},
-  ): Promise<Receipt> {
+  append(body: RecordBody, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     // Before a group is made: the clock may be a program's own, and throw.
     const receipt = { seq: 0, at: this.#options.clock.now() }
@@ -150,10 +147,7 @@ export class LogWriter {
   }
 
   /** Appends records that count only together. They are in one group, and all are on disk or none. */
-  appendAll(
-    bodies: readonly (string | DiskSteps<string>)[],
-    { durable = true }: RecordOptions = {},
-  ): Promise<Receipt[]> {
+  appendAll(bodies: readonly RecordBody[], { durable = true }: RecordOptions = {}): Promise<Receipt[]> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const at = this.#options.clock.now()
     const group = this.#groupWithRoom()
@@ -180,24 +174,24 @@ export class LogWriter {
   }
 
   /** Has the gathered records written and synced when the operations that the session has begun are done. */
-  commit(): void {
+  async commit(): Promise<void> {
     this.#lazy.cancel()
     this.#isScheduled = false
     if (this.#isQueued || this.#gathering.length === 0) return
     this.#isQueued = true
-    this.#options.queue.start(this.#commitOnce())
+    await this.#options.queue.run(() => this.#commitOnce())
   }
 
   /** Commits all records gathered so far. */
-  *flush(): DiskSteps {
-    while (yield* this.#commitGathered());
+  async flush(): Promise<void> {
+    while (await this.#commitGathered());
   }
 
   /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
-  *close(): DiskSteps<Position> {
-    yield* this.flush()
+  async close(): Promise<Position> {
+    await this.flush()
     this.#broken ??= sessionClosed()
-    yield* this.#closeSegment()
+    await this.#closeSegment()
     return this.#position
   }
 
@@ -210,37 +204,37 @@ export class LogWriter {
   #commitSoon(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => this.commit())
+    setImmediate(() => void this.commit())
   }
 
   /** Begins when no other operation of the session is under way. */
-  *#commitOnce(): DiskSteps {
+  async #commitOnce(): Promise<void> {
     this.#isQueued = false
-    if (yield* this.#commitGathered()) this.#commitSoon()
+    if (await this.#commitGathered()) this.#commitSoon()
   }
 
   /**
    * Commits the records gathered until now. Returns whether some must wait for another commit, because the
    * data of a record before them could not be stored: its caller hears of it before they are on disk.
    */
-  *#commitGathered(): DiskSteps<boolean> {
+  async #commitGathered(): Promise<boolean> {
     this.#lazy.cancel()
     const groups = this.#gathering
     this.#gathering = []
     let bug: unknown
     try {
-      yield* this.#options.policy.prepare(this.#options.files.log)
+      await this.#options.policy.prepare(this.#options.files.log)
     } catch (error) {
       bug = error
     }
     for (const [i, group] of groups.entries()) {
       try {
         this.assertUsable()
-        if (group.storesData && !(yield* this.#storeData(group))) {
+        if (group.storesData && !(await this.#storeData(group))) {
           this.#gathering = [...groups.slice(i), ...this.#gathering]
           return true
         }
-        yield* this.#write(group.records)
+        await this.#write(group.records)
       } catch (error) {
         group.reject(this.#explain(error))
         continue
@@ -262,25 +256,25 @@ export class LogWriter {
     return policy.explain(error, `write to the ${files.log}`)
   }
 
-  *#write(records: readonly GatheredRecord[]): DiskSteps {
+  async #write(records: readonly GatheredRecord[]): Promise<void> {
     const { files, policy, sizes } = this.#options
     if (records.length === 0) return
-    if (!this.#isOpen) yield* this.open()
+    if (!this.#isOpen) await this.open()
     const checkpoint = policy.checkpoint(files.log)
     const firstSeq = this.#position.seq + 1
     const sum = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
     const { bytes } = this.#lines
     policy.check(bytes)
-    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) yield* this.#closeSegment()
-    const segment = (this.#segment ??= this.#begin(firstSeq))
-    yield* this.#syncName(segment)
+    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) await this.#closeSegment()
+    const segment = (this.#segment ??= await this.#begin(firstSeq))
+    await this.#syncName(segment)
     try {
-      yield* segment.write(bytes)
+      await segment.write(bytes)
       // If this process was suspended, another writer may have taken the session over. Re-check the lock
       // before acknowledging: a record in a superseded segment is never read.
       policy.assertOwned()
     } catch (error) {
-      throw yield* this.#poison(segment, error)
+      throw await this.#poison(segment, error)
     }
     segment.accept(bytes)
     this.#checkpoint = checkpoint
@@ -288,12 +282,12 @@ export class LogWriter {
   }
 
   /** Stores the data of large records, before the lines that name it are written. False if that failed. */
-  *#storeData(group: Group): DiskSteps<boolean> {
+  async #storeData(group: Group): Promise<boolean> {
     const failed = new Set<GatheredRecord>()
     for (const record of group.records) {
       if (typeof record.body === 'string' || failed.has(record)) continue
       try {
-        record.body = yield* record.body
+        record.body = await record.body()
       } catch (error) {
         for (const each of record.together ?? [record]) failed.add(each)
         record.reject?.(this.#explain(error))
@@ -307,8 +301,6 @@ export class LogWriter {
   #encode(records: readonly GatheredRecord[], firstSeq: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
-    // A thread may still read the lines of the last group, when the process ends.
-    if (this.#options.queue.isEnding) this.#lines = new LineBuffer()
     const lines = this.#lines
     lines.clear()
     let { sum } = this.#position
@@ -327,11 +319,11 @@ export class LogWriter {
    * Makes the name of a segment durable before its first record, so that a segment with a record in it always
    * has a durable name. A writer that never writes to the log need not wait for that.
    */
-  *#syncName(segment: SegmentFile): DiskSteps {
+  async #syncName(segment: SegmentFile): Promise<void> {
     if (segment.isNamed) return
-    const { directory, log } = this.#options.files
-    if (log === 'audit') yield { call: 'syncDirectory', path: dirname(directory) }
-    yield { call: 'syncDirectory', path: directory }
+    const { disk, directory, log } = this.#options.files
+    if (log === 'audit') await disk.syncDirectory(dirname(directory))
+    await disk.syncDirectory(directory)
     segment.isNamed = true
   }
 
@@ -344,18 +336,18 @@ export class LogWriter {
     return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file), isNamed })
   }
 
-  #begin(firstSeq: number): SegmentFile {
-    return (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
+  async #begin(firstSeq: number): Promise<SegmentFile> {
+    return (firstSeq === 1 ? await this.#createFirst() : undefined) ?? (await this.#createLater(firstSeq))
   }
 
   /** Every other segment supersedes the plain name, so it is only for a log that has no segment yet. */
-  #createFirst(): SegmentFile | undefined {
+  async #createFirst(): Promise<SegmentFile | undefined> {
     const { files, sizes, start } = this.#options
     const { disk, directory, log } = files
     const name = firstSegment(log)
     if (start.isNew || effectiveSegments(log, disk.list(directory)).length === 0) {
       try {
-        return new SegmentFile(disk, name, disk.create(join(directory, name)), sizes)
+        return new SegmentFile(disk, name, await disk.create(join(directory, name)), sizes)
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
       }
@@ -366,20 +358,20 @@ export class LogWriter {
     return undefined
   }
 
-  #createLater(firstSeq: number): SegmentFile {
+  async #createLater(firstSeq: number): Promise<SegmentFile> {
     const { files, epoch, sizes } = this.#options
     const { disk, directory, log } = files
     const name = laterSegment(log, firstSeq, epoch)
     const path = join(directory, name)
     try {
-      return new SegmentFile(disk, name, disk.create(path), sizes)
+      return new SegmentFile(disk, name, await disk.create(path), sizes)
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
     // Left by a poisoned segment or by an opening that failed: nothing in it was acknowledged.
     const file = disk.open(path)
     try {
-      disk.truncate(file, 0)
+      await disk.truncate(file, 0)
     } catch (error) {
       disk.close(file)
       throw error
@@ -387,10 +379,10 @@ export class LogWriter {
     return new SegmentFile(disk, name, file, sizes)
   }
 
-  *#closeSegment(): DiskSteps {
+  async #closeSegment(): Promise<void> {
     const segment = this.#segment
     this.#segment = undefined
-    if (segment !== undefined) yield* segment.finish()
+    if (segment !== undefined) await segment.finish()
   }
 
   /**
@@ -398,14 +390,14 @@ export class LogWriter {
    * the error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the
    * next holder may have read the group, or will read it.
    */
-  *#poison(segment: SegmentFile, error: unknown): DiskSteps<unknown> {
+  async #poison(segment: SegmentFile, error: unknown): Promise<unknown> {
     this.#segment = undefined
     if (errorCode(error) === 'FENCED') {
       segment.close()
       return (this.#broken = error)
     }
     try {
-      yield* segment.truncateAndClose()
+      await segment.truncateAndClose()
       return error
     } catch (cause) {
       const { log } = this.#options.files
@@ -416,9 +408,9 @@ export class LogWriter {
 }
 
 /** Acts on a segment that was just opened, and closes it if that fails: no other code knows of it. */
-function* orClose(segment: SegmentFile, act: DiskSteps): DiskSteps {
+async function orClose(segment: SegmentFile, act: Promise<void>): Promise<void> {
   try {
-    yield* act
+    await act
   } catch (error) {
     segment.close()
     throw error
@@ -448,3 +440,27 @@ export class LazyCommit {
     this.#timer = undefined
   }
 }
+
+/** Runs the operations of one session, one at a time and in order. */
+export class OperationQueue {
+  #last: Promise<unknown> | undefined
+
+  /** Runs an operation after those before it; at once if there are none. */
+  run<Result>(operation: () => Promise<Result>): Promise<Result> {
+    const before = this.#last
+    const running = before === undefined ? operation() : before.then(nextTurn).then(operation)
+    const ended = running.then(nothing, nothing).then(() => {
+      if (this.#last === ended) this.#last = undefined
+    })
+    this.#last = ended
+    return running
+  }
+}
+
+const nothing = (): void => {}
+
+/**
+ * The next operation begins in a later turn of the event loop: callers that were just answered can add their
+ * next records to the group that is waiting.
+ */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { buildSlowSync } from '../../../test/support/build-c.ts'
 import { projectRoot, World } from '../../../test/support/world.ts'
-import { paceAfter, quickPace, type SyncPace, threadPoolAt } from './thread-pool.ts'
+import { adaptiveDiskAt, paceAfter, quickPace, type SyncPace } from './adaptive-disk.ts'
 
 /** The pace after syncs that took so long, in milliseconds, one every 20 ms. */
 function after(pace: SyncPace, ...syncMs: number[]): SyncPace {
@@ -61,9 +61,9 @@ test('slow syncs take at most a 25th of the time of the event loop, even if one 
   )
 })
 
-test('a path whose file system cannot be told has a pool, too: the operation itself reports the fault', () => {
-  expect(threadPoolAt('/proc/1/no/such/path')).toBe(threadPoolAt('/proc/1/no/other'))
-  expect(threadPoolAt('/proc/1/no/such/path')).not.toBe(threadPoolAt('/'))
+test('a path whose file system cannot be told has a disk, too: the operation itself reports the fault', () => {
+  expect(adaptiveDiskAt('/proc/1/no/such/path')).toBe(adaptiveDiskAt('/proc/1/no/other'))
+  expect(adaptiveDiskAt('/proc/1/no/such/path')).not.toBe(adaptiveDiskAt('/'))
 })
 
 /** Runs `test/fixtures/slow-disk.mjs` where each sync takes 5 ms; returns where the syncs ran. */

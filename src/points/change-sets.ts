@@ -1,0 +1,155 @@
+import type { Point } from './point.ts'
+
+/** The worktree as it is now, for change sets whose end has no point yet. */
+export type PresentState = Pick<Point, 'at' | 'tree' | 'head' | 'left_out' | 'outside'>
+
+/** Files that changed between two points, and the session that changed them. */
+export interface ChangeSet {
+  id: string
+  /** A turn of a session, an undo, or what happened between claims. */
+  kind: 'turn' | 'undo' | 'outside'
+  /** The session that the changes count for; undefined for changes between claims. */
+  session_id?: string
+  agent?: string
+  words?: string
+  from: Point
+  to: PresentState
+  /** Whether the end of the turn has a point, or the next point stands for it, or it goes on. */
+  end: 'seen' | 'unseen' | 'open'
+  /** False if the point of the grant is missing: then changes of others may be among these. */
+  isComplete: boolean
+  hasMovedHead: boolean
+  /** The paths that count: of these files and directories, without those. In Latin-1. */
+  within?: readonly string[]
+  without: readonly string[]
+  /** Of an undo: the change sets that it has taken back. */
+  undoes: readonly string[]
+  isPartial: boolean
+  isRedo: boolean
+  undone: 'no' | 'partly' | 'yes'
+}
+
+/** Does a path count for this change set? */
+export function isInSet({ within, without }: ChangeSet, path: string): boolean {
+  if (without.some((each) => isAtOrBelow(path, each))) return false
+  return within === undefined || within.some((each) => isAtOrBelow(path, each))
+}
+
+const isAtOrBelow = (path: string, outer: string): boolean =>
+  path === outer || path.startsWith(outer.endsWith('/') ? outer : `${outer}/`)
+
+/**
+ * Turns the points of a worktree, oldest first, into change sets, oldest first. With `present`, a turn that
+ * has not ended goes up to now, and so does what happened since the last claim.
+ */
+export function changeSets(points: readonly Point[], present?: PresentState): ChangeSet[] {
+  const sets: ChangeSet[] = []
+  let open: Point[] = []
+  points.forEach((point, index) => {
+    const before = points[index - 1]
+    if (before !== undefined) sets.push(...outsideSet(before, point, open, point.id, point))
+    const ended = open.filter((grant) => isEndedBy(grant, point))
+    sets.push(...ended.map((grant) => turnSet(grant, point, isOwnEnd(grant, point) ? 'seen' : 'unseen')))
+    if (point.kind === 'end' && ended.length === 0 && before !== undefined)
+      sets.push({ ...turnSet(before, point, 'seen', point), isComplete: false })
+    if (point.kind === 'undo-done') sets.push(...undoSet(points, point))
+    open = open.filter((grant) => !ended.includes(grant))
+    if (point.kind === 'grant') open.push(point)
+  })
+  const last = points.at(-1)
+  if (present !== undefined && last !== undefined) {
+    sets.push(...outsideSet(last, present, open, 'now'))
+    sets.push(...open.map((grant) => turnSet(grant, present, 'open')))
+  }
+  return markUndone(sets)
+}
+
+const isOwnEnd = (grant: Point, point: Point): boolean =>
+  point.kind === 'end' && point.session_id === grant.session_id
+
+/** A turn ends with its own end, with the next grant that conflicts with its claim, or with an undo. */
+function isEndedBy(grant: Point, point: Point): boolean {
+  if (point.kind === 'end') return isOwnEnd(grant, point)
+  if (point.kind === 'undo-begun') return true
+  return point.kind === 'grant' && (point.session_id === grant.session_id || overlaps(grant, point))
+}
+
+const overlaps = ({ paths: ones }: Point, { paths: others }: Point): boolean =>
+  ones === undefined ||
+  others === undefined ||
+  ones.some((one) => others.some((other) => isAtOrBelow(one, other) || isAtOrBelow(other, one)))
+
+const leftOutIn = (...states: readonly PresentState[]): string[] =>
+  states.flatMap(({ left_out }) => left_out.map(({ path }) => path))
+
+const noUndo = { undoes: [], isPartial: false, isRedo: false, undone: 'no' } as const
+
+/** The set of a turn. `named` is the point that has its session, if that is not its first one. */
+function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Point = from): ChangeSet {
+  const { id, session_id, agent, words, paths } = named
+  return {
+    id,
+    kind: 'turn',
+    session_id,
+    agent,
+    words,
+    from,
+    to,
+    end,
+    isComplete: true,
+    hasMovedHead: from.head !== to.head,
+    within: paths,
+    without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside ?? []))],
+    ...noUndo,
+  }
+}
+
+/**
+ * What happened between two points and counts for no session: the paths that no open claim covers, and those
+ * that changed after the last known act of a session whose end was not seen.
+ */
+function outsideSet(
+  from: Point,
+  to: PresentState,
+  open: readonly Point[],
+  id: string,
+  point?: Point,
+): ChangeSet[] {
+  const isOfUndo = point?.kind === 'undo-done' && point.begun === from.id
+  const isOfLostGrant = point?.kind === 'end' && !open.some((grant) => isOwnEnd(grant, point))
+  if (from.tree === to.tree || isOfUndo || isOfLostGrant) return []
+  const hasWhole = open.some(({ paths }) => paths === undefined)
+  if (hasWhole && (to.outside ?? []).length === 0) return []
+  const outside: ChangeSet = {
+    ...turnSet(from, to, 'seen'),
+    id: `outside-${id}`,
+    kind: 'outside',
+    session_id: undefined,
+    agent: undefined,
+    words: undefined,
+    within: hasWhole ? to.outside : undefined,
+    without: [...leftOutIn(from, to), ...open.flatMap(({ paths = [] }) => paths)],
+  }
+  return [outside]
+}
+
+/** The set of an undo: only the paths that it wrote, as other points may lie between its two. */
+function undoSet(points: readonly Point[], done: Point): ChangeSet[] {
+  const begun = points.find(({ id }) => id === done.begun)
+  if (begun === undefined) return []
+  const { undoes = [], is_partial: isPartial = false, is_redo: isRedo = false } = begun
+  const within = done.written ?? []
+  return [{ ...turnSet(begun, done, 'seen'), kind: 'undo', within, undoes, isPartial, isRedo }]
+}
+
+/** Says of each set whether it is undone. Taking back an undo gives its sets back. */
+function markUndone(sets: readonly ChangeSet[]): ChangeSet[] {
+  const states = new Map<string, ChangeSet['undone']>()
+  for (const { undoes, isPartial } of sets)
+    for (const id of undoes) {
+      states.set(id, isPartial ? 'partly' : 'yes')
+      for (const given of sets.find((set) => set.id === id)?.undoes ?? [])
+        states.set(given, isPartial ? 'partly' : 'no')
+    }
+  return sets.map((set) => ({ ...set, undone: states.get(set.id) ?? 'no' }))
+}

@@ -1,0 +1,118 @@
+import { resolve } from 'node:path'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
+import { matchName } from '../../cli/match-name.ts'
+import {
+  findWorkspace,
+  homeRegister,
+  isInForce,
+  promptedSessions,
+  WorkspaceClaims,
+} from '../../lease/index.ts'
+import {
+  type ChangeSet,
+  findStore,
+  pointsProblem,
+  readChangeSets,
+  type WorktreeChangeSets,
+} from '../index.ts'
+
+export const workspaceOption = {
+  workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },
+} as const
+
+/** What the positionals of a command name: a change set or session, and paths after `--`. */
+export function readWhat(args: { positionals: readonly string[]; dashesAt?: number }) {
+  const { positionals, dashesAt = positionals.length } = args
+  if (dashesAt > 1)
+    throw new StintError('ARG_ERROR', `one change set or session at a time, not ${dashesAt}`, {
+      hint: 'Paths follow --, as in: stint diff claude -- src',
+    })
+  return { what: dashesAt === 1 ? positionals[0] : undefined, paths: positionals.slice(dashesAt) }
+}
+
+/** Opens the change sets of the workspace around a directory. */
+export async function openChangeSets(directory: string | undefined): Promise<WorktreeChangeSets> {
+  const { path: root } = findWorkspace(directory)
+  const problem = pointsProblem(root)
+  if (problem !== undefined)
+    throw new StintError('POINTS_OFF', `there are no restore points for ${root}: ${problem}`)
+  if (findStore(root) === undefined)
+    throw new StintError('NOT_FOUND', `no restore point was taken in ${root} yet`, {
+      hint: 'Points are taken when an agent with hooks, or `stint run --lock`, works there.',
+    })
+  return await readChangeSets(root, await lastActHere(root))
+}
+
+/** When the session that last held a workspace last did something, if its claim is over; else undefined. */
+export async function lastActHere(root: string): Promise<number | undefined> {
+  const { record, observation } = await WorkspaceClaims.open(homeRegister(), { workspace: root }).read()
+  const [claim] = record.claims
+  return claim === undefined || isInForce(claim, observation) ? undefined : claim.refreshed_at
+}
+
+/** Paths of a command line, relative to the root of the worktree, in Latin-1. */
+export function pathsInRoot(root: string, paths: readonly string[]): string[] {
+  return paths.map((path) => {
+    const real = realParentPath(resolve(path))
+    if (!isWithin(real, root) || real === root)
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${root}`)
+    return latin1Of(real.slice(root.length + 1))
+  })
+}
+
+const isOpenToChoice = ({ kind, undone, from, to }: ChangeSet): boolean =>
+  kind === 'turn' && undone !== 'yes' && from.tree !== to.tree
+
+/**
+ * The change sets that a name means, oldest first: `last` (the newest turn that is not undone), the beginning
+ * of a set's id, or a session by its id, the beginning of it, or the name of its agent.
+ */
+export function chooseSets(
+  sets: readonly ChangeSet[],
+  what = 'last',
+  live: readonly string[] = liveSessions(),
+): ChangeSet[] {
+  if (what === 'last') {
+    const last = sets.findLast(isOpenToChoice)
+    if (last === undefined) throw new StintError('NOT_FOUND', 'no session has changed anything here')
+    return [last]
+  }
+  const byId = sets.filter(({ id }) => id === what || (what.length >= 4 && id.startsWith(what)))
+  if (byId.length === 1) return byId
+  if (byId.length > 1)
+    throw ambiguous(
+      what,
+      byId.map(({ id }) => id),
+    )
+  const sessionId = chooseSession(sets, what, live)
+  const own = sets.filter((set) => set.session_id === sessionId && isOpenToChoice(set))
+  if (own.length > 0) return own
+  throw new StintError('NOT_FOUND', `everything that ${sessionId} changed is undone, or it changed nothing`)
+}
+
+/** The session that a name means; of an agent, its newest one. */
+export function chooseSession(sets: readonly ChangeSet[], name: string, live: readonly string[]): string {
+  const newestFirst = sets.toReversed()
+  const candidates = newestFirst.flatMap(({ kind, session_id: id, agent }) =>
+    kind !== 'turn' || id === undefined ? [] : [{ id, agent, isHere: false }],
+  )
+  const matches = [...new Set(matchName(name, candidates).items.map(({ id }) => id))]
+  const [first] = matches
+  if (first === undefined)
+    throw new StintError('NOT_FOUND', `${JSON.stringify(name)} is no change set and no session here`, {
+      hint: '`stint changes` lists them.',
+    })
+  const isAgentName = candidates.every(({ id }) => !id.startsWith(name))
+  const alive = matches.filter((id) => live.includes(id))
+  if (matches.length > 1 && (!isAgentName || alive.length > 1))
+    throw ambiguous(name, isAgentName ? alive : matches)
+  return first
+}
+
+const liveSessions = (): string[] => promptedSessions(process.env).map(({ sessionId }) => sessionId)
+
+const ambiguous = (name: string, ids: readonly string[]): StintError =>
+  new StintError('ARG_ERROR', `${JSON.stringify(name)} means ${ids.length}: ${ids.slice(0, 5).join(', ')}`, {
+    hint: 'Write more of the id.',
+  })

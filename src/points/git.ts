@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { StintError } from '../base/errors/stint-error.ts'
+import { visibleText } from '../base/text/escape.ts'
+
+/** The end of a git process. */
+export interface GitExit {
+  /** Null if git could not be started, was killed, or ran out of time. */
+  code: number | null
+  stdout: Buffer
+  stderr: string
+  isLate: boolean
+  isMissing: boolean
+}
+
+export interface GitOptions {
+  cwd?: string
+  env: NodeJS.ProcessEnv
+  input?: string | Uint8Array
+  /** When git is told to stop, in milliseconds on the clock of `Date.now`. */
+  deadline?: number
+}
+
+/** The variables of this process without git's own: an inherited `GIT_INDEX_FILE` would redirect calls. */
+export function environmentWithoutGit(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
+  return { ...Object.fromEntries(others), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' }
+}
+
+/** Runs git to its end, or to the deadline. Never rejects. */
+export function runGit(args: readonly string[], options: GitOptions): Promise<GitExit> {
+  const { cwd, env, input, deadline = Number.POSITIVE_INFINITY } = options
+  return new Promise((resolve) => {
+    const child = spawn('git', args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
+    let timer: NodeJS.Timeout | undefined
+    const settle = (end: Partial<GitExit>): void => {
+      clearTimeout(timer)
+      const exit = { code: null, isLate: false, isMissing: false, ...end }
+      resolve({ ...exit, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() })
+    }
+    if (deadline !== Number.POSITIVE_INFINITY) {
+      timer = setTimeout(() => {
+        stop(child)
+        settle({ isLate: true })
+      }, deadline - Date.now())
+    }
+    child.once('error', (error: NodeJS.ErrnoException) => settle({ isMissing: error.code === 'ENOENT' }))
+    child.once('close', (code) => settle({ code }))
+    // Git may end without reading its input, which closes the pipe.
+    child.stdin.on('error', () => {})
+    child.stdin.end(input ?? '')
+  })
+}
+
+/** On SIGTERM git removes its lock files. The caller waits no longer, and neither does the process. */
+function stop(child: ChildProcess): void {
+  child.kill('SIGTERM')
+  for (const stream of child.stdio) (stream as { destroy(): void } | null)?.destroy()
+  child.unref()
+}
+
+function collect(stream: NodeJS.ReadableStream): Buffer[] {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return chunks
+}
+
+/** The error of a git command that failed. */
+export function gitFailure(args: readonly string[], { stderr, isLate, isMissing }: GitExit): StintError {
+  const call = `git ${args.find((each) => !each.startsWith('-'))}`
+  if (isMissing) return new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
+  if (isLate) return new StintError('POINT_FAILED', `${call} took too long`, { detail: 'late=true' })
+  const reason = stderr.trim().split('\n').at(-1) || 'no reason given'
+  return new StintError('POINT_FAILED', `${call} failed: ${visibleText(reason, 300)}`)
+}
+
+/** Runs git, and returns what it printed; throws if it failed. */
+export async function gitOutput(args: readonly string[], options: GitOptions): Promise<Buffer> {
+  const exit = await runGit(args, options)
+  if (exit.code !== 0) throw gitFailure(args, exit)
+  return exit.stdout
+}
+
+/** The strings that git separated by NUL, in Latin-1: names of files are bytes, not always UTF-8. */
+export const splitNul = (output: Buffer): string[] => output.toString('latin1').split('\0').slice(0, -1)
+
+/** Joins Latin-1 strings for the stdin of a git command with `-z`. */
+export const joinNul = (parts: readonly string[]): Buffer =>
+  Buffer.from(parts.map((part) => `${part}\0`).join(''), 'latin1')

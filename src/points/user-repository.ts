@@ -1,0 +1,162 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { isWithin } from '../base/fs/paths.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { environmentWithoutGit, gitOutput, runGit, splitNul } from './git.ts'
+
+/** The user's repository, as far as a store of points has to know it. */
+export interface UserRepository {
+  root: string
+  gitDirectory: string
+  commonDirectory: string
+  objectFormat: string
+  /** The file of global excludes; it need not exist. */
+  excludesFile: string
+  /** Lines of git's config that say how files of this worktree are to be read. */
+  fileSettings: Record<string, string>
+  /** Whether a copy of the index shows what is on disk: no filter or conversion, no split index. */
+  hasPlainIndex: boolean
+}
+
+/** Points were tested with this version of git and later ones. */
+const oldestGit = [2, 39] as const
+
+/** No points are taken in a tree with more files than this. */
+export const maxFiles = 200_000
+
+const fileSettingNames = ['filemode', 'ignorecase', 'symlinks', 'precomposeunicode']
+
+/** Is this the top of a git worktree? */
+export const isGitTop = (root: string): boolean => existsSync(join(root, '.git'))
+
+/** Why no points can be taken in this directory; undefined if they can. Starts no process. */
+export function pointsProblem(root: string): string | undefined {
+  if (!isGitTop(root)) return 'it is not a git repository'
+  const home = ifPossible(homedir)
+  if (home !== undefined && isWithin(home, root)) return 'it contains the home directory'
+  return undefined
+}
+
+/** Asks git about a worktree. */
+export async function readUserRepository(root: string, deadline?: number): Promise<UserRepository> {
+  const ask = (...args: string[]): Promise<Buffer> =>
+    gitOutput(['-C', root, ...args], { env: environmentWithoutGit(), deadline })
+  const [version, places, config] = await Promise.all([
+    ask('version'),
+    ask(...'rev-parse --path-format=absolute --git-dir --git-common-dir --show-object-format'.split(' ')),
+    ask('config', '--list', '-z'),
+  ])
+  assertVersion(version.toString())
+  const [gitDirectory = '', commonDirectory = '', objectFormat = 'sha1'] = places.toString().split('\n')
+  const settings = parseConfig(config)
+  const excludesFile = settings.get('core.excludesfile')
+  const fileSettings = fileSettingNames.flatMap((name) => {
+    const value = settings.get(`core.${name}`)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const repository: UserRepository = {
+    root,
+    gitDirectory,
+    commonDirectory,
+    objectFormat,
+    excludesFile: excludesFile === undefined ? defaultConfigFile('ignore') : expandHome(root, excludesFile),
+    fileSettings: Object.fromEntries(fileSettings),
+    hasPlainIndex: false,
+  }
+  return { ...repository, hasPlainIndex: await isIndexPlain(repository, settings, deadline) }
+}
+
+function assertVersion(text: string): void {
+  const [major = 0, minor = 0] = (/\d+\.\d+/.exec(text)?.[0] ?? '').split('.').map(Number)
+  if (major > oldestGit[0] || (major === oldestGit[0] && minor >= oldestGit[1])) return
+  const message = `restore points need git ${oldestGit.join('.')} or newer, and this is ${text.trim()}`
+  throw new StintError('POINTS_OFF', message, { hint: 'Install a newer git.' })
+}
+
+/** The last value of each setting, as git decides. A setting without a value is `true`. */
+function parseConfig(output: Buffer): Map<string, string> {
+  const entries = output.toString().split('\0').slice(0, -1)
+  return new Map(
+    entries.map((entry) => {
+      const end = entry.indexOf('\n')
+      return end < 0 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)]
+    }),
+  )
+}
+
+const defaultConfigFile = (name: string): string =>
+  join(process.env.XDG_CONFIG_HOME || join(ifPossible(homedir) ?? '/', '.config'), 'git', name)
+
+const expandHome = (root: string, path: string): string =>
+  path.startsWith('~/') ? join(ifPossible(homedir) ?? '/', path.slice(2)) : resolve(root, path)
+
+/** Attributes that make git store other bytes than the file has on disk. `binary` is one with `-text`. */
+const converting = /\b(?:text|eol|crlf|filter|ident|working-tree-encoding)\b/
+
+async function isIndexPlain(
+  { root, gitDirectory, commonDirectory }: UserRepository,
+  settings: ReadonlyMap<string, string>,
+  deadline?: number,
+): Promise<boolean> {
+  const isOff = (name: string): boolean => ['', 'false', 'no', 'off', '0'].includes(settings.get(name) ?? '')
+  if (!isOff('core.autocrlf') || !isOff('index.sparse')) return false
+  const index = ifPossible(() => readFileSync(join(gitDirectory, 'index')))
+  // The extension of a split index names the file with the other entries.
+  if (index === undefined || index.includes('link\0\0\0')) return false
+  const inIndex = await gitOutput(['-C', root, 'ls-files', '-z', '--', ':(glob)**/.gitattributes'], {
+    env: environmentWithoutGit(),
+    deadline,
+  })
+  const attributeFiles = [
+    join(root, '.gitattributes'),
+    ...splitNul(inIndex).map((path) => join(root, Buffer.from(path, 'latin1').toString())),
+    join(commonDirectory, 'info/attributes'),
+    expandHome(root, settings.get('core.attributesfile') ?? defaultConfigFile('attributes')),
+    '/etc/gitattributes',
+  ]
+  return !attributeFiles.some((path) => converting.test(readSmallFile(path) ?? ''))
+}
+
+/** How many files the user's index has; 0 without one. Bytes 8 to 11 of an index are that number. */
+export function countIndexed({ gitDirectory }: Pick<UserRepository, 'gitDirectory'>): number {
+  const index = ifPossible(() => readFileSync(join(gitDirectory, 'index')))
+  return index === undefined || index.length < 12 ? 0 : index.readUInt32BE(8)
+}
+
+/** The paths that the user's index has, without submodules, in Latin-1; of `among`, or all. */
+export async function trackedPaths(
+  root: string,
+  among: readonly string[] = [],
+  deadline?: number,
+): Promise<string[]> {
+  const env = { ...environmentWithoutGit(), GIT_LITERAL_PATHSPECS: '1', GIT_OPTIONAL_LOCKS: '0' }
+  const wanted = among.map((path) => Buffer.from(path, 'latin1').toString())
+  const listing = await gitOutput(['-C', root, 'ls-files', '-s', '-z', '--', ...wanted], { env, deadline })
+  return splitNul(listing).flatMap((line) =>
+    line.startsWith('160000 ') ? [] : [line.slice(line.indexOf('\t') + 1)],
+  )
+}
+
+/** The commit of the user's HEAD; null without one. Asks git only if its files do not say. */
+export async function readUserHead(root: string, gitDirectory: string, commonDirectory: string) {
+  const head = readSmallFile(join(gitDirectory, 'HEAD'))?.trim() ?? ''
+  if (/^[0-9a-f]{40,64}$/.test(head)) return head
+  const branch = /^ref: (refs\/heads\/\S+)$/.exec(head)?.[1]
+  const commit = branch === undefined ? '' : readSmallFile(join(commonDirectory, branch))?.trim()
+  if (commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit)) return commit
+  const args = ['-C', root, 'rev-parse', '--verify', '-q', 'HEAD']
+  const { code, stdout } = await runGit(args, { env: environmentWithoutGit() })
+  return code === 0 ? stdout.toString().trim() : null
+}
+
+/** The paths among these whose staged version differs from HEAD's, for people to read. */
+export async function stagedPaths(root: string, paths: readonly string[]): Promise<string[]> {
+  const env = { ...environmentWithoutGit(), GIT_LITERAL_PATHSPECS: '1', GIT_OPTIONAL_LOCKS: '0' }
+  const args = ['-C', root, 'diff', '--cached', '--name-only', '-z', '--no-renames', '--no-ext-diff']
+  const { code, stdout } = await runGit(args, { env })
+  const chosen = new Set(paths)
+  return code === 0 ? splitNul(stdout).filter((path) => chosen.has(path)) : []
+}
