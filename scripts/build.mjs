@@ -102,6 +102,7 @@ async function bundleHook() {
     outdir: bin,
     entryPoints: {
       'hook-recorder': 'src/hook/record/recorder-bin.ts',
+      'vault-copy': 'src/vault/detached-copy-bin.ts',
       wrap: 'src/base/text/wrap.ts',
     },
     plugins: [loadApart],

@@ -1,6 +1,7 @@
 /** The door of the vault: the agents' conversations, kept as files. */
 export { readRecord, vaultDirectory } from './conversation-record.ts'
 export { copyConversation } from './copy-conversation.ts'
+export { copyTranscriptDetached, type CopyRequest } from './detached-copy.ts'
 export { changeExclusions } from './exclusions.ts'
 export { type Conversation, listConversations, surveyVault } from './list-conversations.ts'
 export { isVaultAgent, titleOf, type VaultAgent } from './places.ts'
