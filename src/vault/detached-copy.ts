@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** What the copier needs of the environment: without the variables of a session, it is no work of that one. */
+/** What the copier needs of the environment; without the variables of a session it is no work of one. */
 const passedOn = /^(?:HOME|PATH|LANG|TMPDIR|STINT_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|QWEN_HOME|COPILOT_HOME)$/
 
 export interface CopyRequest {

@@ -1,49 +1,68 @@
+import { stintHome } from '../base/fs/home.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { join } from 'node:path'
 import { giveWay } from '../base/process/event-loop.ts'
-import type { SecretGate } from '../secrets/index.ts'
+import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
 import { type Conversation, listConversations } from './list-conversations.ts'
-import type { VaultAgent } from './places.ts'
-import { entriesOf } from './transcript.ts'
+import { vaultDirectory } from './conversation-record.ts'
+import { type VaultAgent, vaultAgents } from './places.ts'
+import { entriesOf, type Entry } from './transcript.ts'
 import { linesOf, type TranscriptLine } from './read-conversation.ts'
 
-export interface FoundText {
-  conversation: Conversation
-  file: string
-  /** The number of the line in that file. */
-  line: number
-  at?: number
-  who?: 'user' | 'assistant' | 'tool'
+/** A line of a transcript in which a text was found, in the form of a found event of a session. */
+export interface FoundLine {
+  session: { id: string; title?: string }
+  /** The number of the line. */
+  seq: number
+  /** Its time, or that of the conversation, in milliseconds since the epoch. */
+  at: number
+  /** The agent, and who said it: `claude.user`. */
+  type: string
+  /** The file of the conversation that has the line. */
+  path: string
   /** The text around the match, on one line, without secrets. */
   excerpt: string
 }
 
-export interface SearchFilter {
-  agent?: VaultAgent
+export interface TranscriptFilter {
+  /** An agent. */
+  tool?: string
   /** Conversations in this directory or below it. */
   workspace?: string
-  /** Nothing earlier; in milliseconds since the epoch. */
+  /** Nothing older than this, in milliseconds. */
   since?: number
   onBytes?: (bytes: number) => void
 }
 
-/** Finds a text in the newest generation of all transcripts, newest conversation first. */
-export async function* searchVault(
-  vault: string,
+/** Finds a text in the newest generation of all transcripts in the vault, newest conversation first. */
+export async function* searchTranscripts(
   pattern: string | RegExp,
-  gate: SecretGate,
-  { agent, workspace, since = 0, onBytes }: SearchFilter = {},
-): AsyncGenerator<FoundText> {
+  { tool, workspace, since = Number.POSITIVE_INFINITY, onBytes }: TranscriptFilter = {},
+): AsyncGenerator<FoundLine> {
+  const { gate } = registerEnvironmentSecrets()
+  const vault = vaultDirectory(stintHome())
+  const from = Date.now() - since
   let bytes = 0
-  for (const conversation of listConversations(vault, agent && [agent])) {
-    const isElsewhere = workspace !== undefined && !isWithin(conversation.workspace ?? '', workspace)
-    if (isElsewhere || conversation.lastAt < since) continue
-    for (const { file, ...line } of linesOf(join(vault, conversation.agent, conversation.id))) {
+  for (const each of listConversations(
+    vault,
+    vaultAgents.filter((agent) => (tool ?? agent) === agent),
+  )) {
+    const isElsewhere = workspace !== undefined && !isWithin(each.workspace ?? '', workspace)
+    if (isElsewhere || each.lastAt < from) continue
+    for (const { file, ...line } of linesOf(join(vault, each.agent, each.id))) {
       await giveWay()
       onBytes?.((bytes += line.text.length))
-      const found = findIn(line, pattern, gate)
-      if (found !== undefined && (found.at ?? Number.POSITIVE_INFINITY) >= since)
-        yield { conversation, file, line: line.number, ...found }
+      const { at = each.lastAt, who, excerpt } = findIn(line, pattern, gate) ?? {}
+      if (excerpt === undefined || at < from) continue
+      const session = { id: each.id, title: each.title }
+      yield {
+        session,
+        seq: line.number,
+        at,
+        type: who ? `${each.agent}.${who}` : each.agent,
+        path: file,
+        excerpt,
+      }
     }
   }
 }
@@ -79,7 +98,7 @@ function findIn(
   { text, isPart }: TranscriptLine,
   pattern: string | RegExp,
   gate: SecretGate,
-): Pick<FoundText, 'at' | 'who' | 'excerpt'> | undefined {
+): (Partial<Pick<Entry, 'at' | 'who'>> & { excerpt: string }) | undefined {
   if (typeof pattern === 'string' && !mayHave(text, pattern)) return undefined
   // Arguments of tools are JSON in a string of JSON.
   const decoded = decodeJson(text)

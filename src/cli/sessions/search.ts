@@ -3,7 +3,8 @@ import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
-import type { FoundEvent } from '../../session/index.ts'
+import type { FoundEvent, SearchOptions } from '../../session/index.ts'
+import { type FoundLine, searchTranscripts } from '../../vault/index.ts'
 import { formatTime, utcOption, type Zone } from '../text/format.ts'
 import { openStore, storeOption } from '../store.ts'
 import { printLines } from '../terminal/print.ts'
@@ -11,7 +12,8 @@ import { openProgressBar } from '../terminal/progress.ts'
 
 export const searchCommand = defineBareCommand({
   name: 'search',
-  summary: 'Finds a text in the events of all sessions: newest session first, and its newest event first.',
+  summary:
+    'Finds a text in the events of all sessions, newest first, and then in the transcripts that the vault has.',
   options: {
     regex: { type: 'boolean', help: 'TEXT is a regular expression of JavaScript' },
     type: { type: 'string', value: 'T', help: 'only events of this type' },
@@ -21,7 +23,7 @@ export const searchCommand = defineBareCommand({
       value: 'DIR',
       help: 'only sessions of this workspace; . is the current one',
     },
-    tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
+    tool: { type: 'string', value: 'NAME', help: 'only sessions of this program or agent' },
     lines: { type: 'count', short: 'n', value: 'N', help: 'stop after N events' },
     ...utcOption,
     ...storeOption,
@@ -39,18 +41,23 @@ export const searchCommand = defineBareCommand({
     const pattern = patternOf(positionals, regex)
     const store = await openStore(options.store, warn)
     const progress = await openProgressBar('searching', { signal, quiet })
-    const found = store.search(pattern, {
-      type,
+    const filter = {
       since,
       tool,
       workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
-      onBytes: (bytes) => progress?.update({ bytes }),
-      onUnreadable: ({ id }, { message }) => warn(`not searched: ${id}: ${message}`),
-    })
+      onBytes: (bytes: number) => progress?.update({ bytes }),
+    }
+    const found = async function* (): AsyncGenerator<FoundEvent | FoundLine> {
+      const onUnreadable: SearchOptions['onUnreadable'] = ({ id }, { message }) =>
+        warn(`not searched: ${id}: ${message}`)
+      yield* store.search(pattern, { type, ...filter, onUnreadable })
+      // Lines of transcripts have no types.
+      if (type === undefined) yield* searchTranscripts(pattern, filter)
+    }
     let count = 0
     const shown = async function* (): AsyncGenerator<string> {
       if (lines === 0) return
-      for await (const event of found) {
+      for await (const event of found()) {
         progress?.clear()
         yield json
           ? visibleJson(describeFound(event))
@@ -78,7 +85,7 @@ function patternOf([text, extra]: readonly string[], isRegex: boolean): string |
   }
 }
 
-export const describeFound = ({ session, seq, at, type, path, excerpt }: FoundEvent) => ({
+export const describeFound = ({ session, seq, at, type, path, excerpt }: FoundEvent | FoundLine) => ({
   session_id: session.id,
   seq,
   at,
@@ -88,7 +95,10 @@ export const describeFound = ({ session, seq, at, type, path, excerpt }: FoundEv
 })
 
 /** One line an event, the id of its session first: `cut -d ' ' -f 1` has the ids. */
-export function renderFound({ session, seq, at, type, path, excerpt }: FoundEvent, zone: Zone): string {
+export function renderFound(
+  { session, seq, at, type, path, excerpt }: FoundEvent | FoundLine,
+  zone: Zone,
+): string {
   const where = path === undefined ? '' : `${path}: `
   return visibleText(`${session.id}  ${seq}  ${formatTime(at, zone)}  ${type}  ${where}${excerpt}`)
 }
