@@ -350,3 +350,17 @@ test('Ctrl-C ends a sweep in the middle of a large scratch, and the next sweep r
   expect((await world.stint(['sweep'])).code).toBe(0)
   expect(readdirSync(trash)).toEqual([])
 })
+
+test('the sweep of the timer copies what is new into the vault, but makes no vault', async () => {
+  await using world = new World()
+  const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
+  const user = join(world.tmp, 'user')
+  mkdirSync(join(user, '.claude/projects/p'), { recursive: true })
+  writeFileSync(join(user, `.claude/projects/p/${id}.jsonl`), '{}\n')
+  const env = { HOME: user, CLAUDE_CONFIG_DIR: '' }
+  await world.stint(['sweep', '--vault', '--json'], { env })
+  expect(existsSync(join(world.tmp, 'home/vault'))).toBe(false)
+  await world.stint(['vault', 'sync', '--agent', 'codex', '--json'], { env })
+  await world.stint(['sweep', '--vault', '--json'], { env })
+  expect(existsSync(join(world.tmp, 'home/vault/claude', id))).toBe(true)
+})

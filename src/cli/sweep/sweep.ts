@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import { explained, ifPossible } from '../../base/errors/if-possible.ts'
-import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
+import { errorMessage, notRetryable, StintError } from '../../base/errors/stint-error.ts'
+import { stintHome } from '../../base/fs/home.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
@@ -15,6 +18,7 @@ import {
   type SweepScope,
   sweepScopes,
 } from '../../sweep/index.ts'
+import { syncVault, vaultDirectory } from '../../vault/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
@@ -36,6 +40,10 @@ export const sweepCommand = defineBareCommand({
       choices: sweepScopes,
       help: 'what to look at (all); sessions deletes removed and unfinished sessions, and nothing else',
     },
+    vault: {
+      type: 'boolean',
+      help: 'first copy what is new into the vault, if there is one; the timer does',
+    },
     'install-timer': { type: 'boolean', help: 'sweep every hour: a systemd user timer, or a crontab line' },
     'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
   },
@@ -52,6 +60,7 @@ export const sweepCommand = defineBareCommand({
     const { scope = 'all' } = options
     const manageTimer = timerAction(options)
     if (manageTimer !== undefined) return manageTimer(dryRun)
+    if (options.vault) await copyIntoVault(context)
     const progress = await openProgressBar('sweeping', context)
     const onProgress = ({ done, total, diskBytesFreed: bytes }: SweepProgress): void => {
       // The rest of the entry stays in the trash, where the next sweep finds it.
@@ -62,6 +71,16 @@ export const sweepCommand = defineBareCommand({
   },
   render: (data, { columns }) => ('removed' in data ? renderSweep(data, columns) : renderTimer(data)),
 })
+
+/** Copies what is new into the vault. A failure must not keep the sweep from freeing space. */
+async function copyIntoVault({ warn, signal }: BareContext): Promise<void> {
+  try {
+    const vault = vaultDirectory(stintHome())
+    if (existsSync(vault)) await syncVault(vault, { signal })
+  } catch (error) {
+    warn(`the vault was not synced: ${errorMessage(error)}`)
+  }
+}
 
 /** Sweeps the temp directory, and the parts of the home that the scope names. */
 async function sweepScope(

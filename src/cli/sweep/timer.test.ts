@@ -58,7 +58,7 @@ test('with systemd, units with absolute paths are enabled; uninstalling leaves n
   const installed = await system.timer('--install-timer')
   expect(installed.envelope()).toMatchObject({ ok: true, data: { started_by: 'systemd' } })
   const service = readFileSync(join(system.units, 'stint-sweep.service'), 'utf8')
-  expect(service).toContain(`ExecStart=${process.execPath} ${stintBin} sweep --json\n`)
+  expect(service).toContain(`ExecStart=${process.execPath} ${stintBin} sweep --vault --json\n`)
   expect(service).toContain(
     `Environment=STINT_TMP_ROOT=${system.tmp}\nEnvironment=STINT_HOME=${system.home}\n`,
   )
@@ -87,7 +87,7 @@ test('with cron, one line is added before the others; uninstalling restores ever
   expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { started_by: 'cron' } })
   const [line = '', ...rest] = readFileSync(system.crontab, 'latin1').split('\n')
   expect(line).toBe(
-    `17 * * * * STINT_TMP_ROOT=${system.tmp} STINT_HOME=${system.home} ${process.execPath} ${stintBin} sweep --json` +
+    `17 * * * * STINT_TMP_ROOT=${system.tmp} STINT_HOME=${system.home} ${process.execPath} ${stintBin} sweep --vault --json` +
       ' >/dev/null # stint-sweep-timer',
   )
   expect(rest.join('\n')).toBe(others.toString('latin1'))

@@ -56,11 +56,19 @@ export function uninstallTimer(dryRun: boolean): TimerData {
   return { dry_run: dryRun, started_by: null, units, crontab_line }
 }
 
+/** The variables that move an agent's own directory, from which the vault copies. */
+const agentVariables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'QWEN_HOME', 'COPILOT_HOME']
+
 /** Names program, temp directory and home in full: cron and systemd have another environment. */
 function makeTimer() {
   // The real path, because a link in a project's `node_modules/.bin` may disappear with the project.
-  const command = [process.execPath, realpathSync.native(process.argv[1] ?? ''), 'sweep', '--json']
-  const env = { STINT_TMP_ROOT: findTmp(), ...(process.env.STINT_HOME && { STINT_HOME: stintHome() }) }
+  const command = [process.execPath, realpathSync.native(process.argv[1] ?? ''), 'sweep', '--vault', '--json']
+  const agents = agentVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  const env: Record<string, string> = {
+    STINT_TMP_ROOT: findTmp(),
+    ...(process.env.STINT_HOME && { STINT_HOME: stintHome() }),
+    ...Object.fromEntries(agents),
+  }
   // A line break would end the entry and begin another.
   const invalid = [...command, ...Object.values(env)].find((word) => /\p{Cc}/u.test(word))
   if (invalid !== undefined)
