@@ -44,7 +44,7 @@ export async function takeStint({ base }) {
   // The adapters import the frameworks that the peers use.
   symlinkSync(join(here, 'node_modules'), join(copy, 'node_modules'))
   return {
-    library: pathToFileURL(join(copy, 'dist/index.js')).href,
+    library: pathToFileURL(join(copy, 'dist/lib/index.js')).href,
     bin: join(copy, 'dist/bin/stint.cjs'),
   }
 }

@@ -1,12 +1,24 @@
-// Builds the library with tsc (one module a file, so that importers load only what they use) and the `stint`
-// binary with esbuild (one CommonJS file starts in a third of the time of separate modules).
+// Compiles the modules with tsc, for the tests, and bundles what is published: the library (lib/), the
+// programs (bin/), the plugin for Claude Code and the page of `stint ui`.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { apart, bundle, bundlePage, lazyOs, licensesOf, loadApart, root } from './bundles.mjs'
+import {
+  bundle,
+  bundleLoaded,
+  bundleMcpPackages,
+  bundlePage,
+  lazyOs,
+  licensesOf,
+  loadBundles,
+  loaded,
+  root,
+} from './bundles.mjs'
+import { bundleLibrary, typedEntries } from './library.mjs'
 import { removeAbandoned, swapIn } from './swap-in.mjs'
+import { bundleTypes } from './types.mjs'
 
 // Built beside dist and swapped in as a whole. The pid in the name keeps concurrent builds apart.
 const next = join(root, `dist.next-${process.pid}`)
@@ -20,7 +32,7 @@ await inlinePackages()
 await bundleCli()
 await bundleHook()
 await makeClaudePlugin()
-await bundleForTestRunners()
+await buildLibrary()
 await buildPage()
 swapIn(next, join(root, 'dist'))
 
@@ -46,14 +58,19 @@ async function inlinePackages() {
 }
 
 async function bundleCli() {
-  const { metafile } = await bundle({
-    outdir: bin,
-    entryPoints: { main: 'src/cli/bin.ts', ...apart },
-    plugins: [loadApart],
-    metafile: true,
-  })
-  writeFileSync(join(bin, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
-  await bundleLauncher('stint', 'src/cli/launch.ts', ['main', ...Object.keys(apart)])
+  const bundles = await Promise.all([
+    bundle({
+      outdir: bin,
+      entryPoints: { main: 'src/cli/bin.ts' },
+      plugins: [loadBundles('main')],
+      metafile: true,
+    }),
+    ...Object.keys(loaded).map((name) => bundleLoaded(name, bin)),
+    bundleMcpPackages(bin),
+  ])
+  const inputs = bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  writeFileSync(join(bin, 'LICENSES.txt'), licensesOf(inputs))
+  await bundleLauncher('stint', 'src/cli/launch.ts', ['main', ...Object.keys(loaded), 'mcp-packages'])
 }
 
 /**
@@ -96,27 +113,17 @@ async function bundleHook() {
     entryPoints: {
       'hook-record': 'src/hook/record/record-in-hook.ts',
     },
-    plugins: [loadApart],
+    plugins: [loadBundles('hook-record')],
   })
-  await bundle({
-    outdir: bin,
-    entryPoints: {
-      'hook-recorder': 'src/hook/record/recorder-bin.ts',
-      'vault-copy': 'src/vault/detached-copy-bin.ts',
-      wrap: 'src/base/text/wrap.ts',
-    },
-    plugins: [loadApart],
-  })
+  await bundle({ outdir: bin, entryPoints: { wrap: 'src/base/text/wrap.ts' } })
+  for (const program of ['hook-recorder', 'vault-copy'])
+    writeFileSync(join(bin, `${program}.cjs`), `require('./commands.cjs')['${program}']\n`)
   await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
   // Without its comments: a shell reads them at every start.
   const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
   writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })
-  await bundle({
-    outdir: bin,
-    entryPoints: { 'opencode-plugin': 'src/hook/opencode.ts' },
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-  })
+  // The file that `stint hook install opencode` names in OpenCode's settings.
+  writeFileSync(join(bin, 'opencode-plugin.mjs'), "export { stintPlugin } from '../lib/opencode.js'\n")
 }
 
 /** Makes the plugin for Claude Code, which copies it elsewhere: so it contains the hook. */
@@ -134,19 +141,20 @@ async function makeClaudePlugin() {
     copyFileSync(join(bin, file), join(plugin, 'hook', file))
 }
 
-/** Bundles as CommonJS what CommonJS test files require and `node --require` loads. */
-async function bundleForTestRunners() {
-  const runners = join(next, 'test-runners')
-  const entries = ['jest/index', 'node-test/register']
+/** Bundles the library, as ES modules and as what CommonJS test files and `node --require` load. */
+async function buildLibrary() {
+  const lib = join(next, 'lib')
+  await bundleLibrary(next, lib)
+  bundleTypes(next, lib, typedEntries)
+  const runners = ['jest/index', 'node-test/register']
   await bundle({
-    outdir: runners,
-    entryPoints: Object.fromEntries(entries.map((name) => [name, `src/test-runners/${name}.ts`])),
-    minify: false,
+    outdir: lib,
+    entryPoints: Object.fromEntries(runners.map((name) => [name, `src/test-runners/${name}.ts`])),
   })
-  for (const name of entries) {
-    const types = readFileSync(join(runners, `${name}.d.ts`), 'utf8')
+  for (const name of runners) {
+    const types = readFileSync(join(lib, `${name}.d.ts`), 'utf8')
     const importing = types.replaceAll(/^(import type .*);$/gm, `$1 with { 'resolution-mode': 'import' };`)
-    writeFileSync(join(runners, `${name}.d.cts`), importing)
+    writeFileSync(join(lib, `${name}.d.cts`), importing)
   }
 }
 

@@ -7,56 +7,131 @@ import { build } from 'esbuild'
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /**
- * Entry points of separate bundles: `stint run` does not need them, and compiling code slows down its start.
+ * The bundles that the first one loads, with the modules in each. A module is evaluated when it is first
+ * used. Compiling code slows down a start, so what a run may need is not in one bundle with everything else.
  */
-export const apart = {
-  help: 'src/command/help.ts',
-  status: 'src/cli/status/status.ts',
-  'watch-screen': 'src/cli/terminal/watch-screen.ts',
-  'check-postgres': 'src/cli/health/postgres.ts',
-  doctor: 'src/cli/doctor/doctor.ts',
-  'session-repair': 'src/session/files/repair.ts',
-  'examine-hooks': 'src/hook-install/doctor/examine.ts',
-  'list-sessions': 'src/session/files/list-sessions.ts',
-  hook: 'src/cli/hook/hook.ts',
-  sweep: 'src/cli/sweep/sweep.ts',
-  'sweep-engine': 'src/sweep/sweep.ts',
-  inventory: 'src/sweep/inventory/index.ts',
-  completion: 'src/cli/completion/completion.ts',
-  demo: 'src/cli/demo/demo.ts',
-  lock: 'src/cli/lock/lock.ts',
-  mcp: 'src/cli/mcp/mcp.ts',
-  'mcp-server': 'src/cli/mcp/serve.ts',
-  temp: 'src/cli/temp/temp.ts',
-  ui: 'src/cli/ui/ui.ts',
-  'watch-budget': 'src/cli/run/watch-budget.ts',
-  'hold-lease': 'src/cli/run/hold-lease.ts',
-  points: 'src/points/index.ts',
-  changes: 'src/points/commands/changes.ts',
-  diff: 'src/points/commands/diff.ts',
-  undo: 'src/points/commands/undo.ts',
-  'record-run': 'src/cli/run/record-run.ts',
-  secrets: 'src/secrets/index.ts',
-  sessions: 'src/cli/sessions/sessions.ts',
-  audit: 'src/cli/audit/audit.ts',
-  vault: 'src/vault/commands/vault.ts',
-  postgres: 'src/cli/postgres/postgres.ts',
-  'open-postgres': 'src/cli/postgres/open-postgres.ts',
+export const loaded = {
+  'sweep-engine': { 'sweep-engine': 'src/sweep/sweep.ts' },
+  claims: {
+    'hold-lease': 'src/cli/run/hold-lease.ts',
+    lock: 'src/cli/lock/lock.ts',
+    status: 'src/cli/status/status.ts',
+  },
+  commands: {
+    'watch-screen': 'src/cli/terminal/watch-screen.ts',
+    'check-postgres': 'src/cli/health/postgres.ts',
+    doctor: 'src/cli/doctor/doctor.ts',
+    'session-repair': 'src/session/files/repair.ts',
+    'examine-hooks': 'src/hook-install/doctor/examine.ts',
+    'list-sessions': 'src/session/files/list-sessions.ts',
+    hook: 'src/cli/hook/hook.ts',
+    'hook-recorder': 'src/hook/record/recorder-bin.ts',
+    sweep: 'src/cli/sweep/sweep.ts',
+    inventory: 'src/sweep/inventory/index.ts',
+    completion: 'src/cli/completion/completion.ts',
+    demo: 'src/cli/demo/demo.ts',
+    mcp: 'src/cli/mcp/mcp.ts',
+    'mcp-server': 'src/cli/mcp/serve.ts',
+    temp: 'src/cli/temp/temp.ts',
+    ui: 'src/cli/ui/ui.ts',
+    'watch-budget': 'src/cli/run/watch-budget.ts',
+    points: 'src/points/index.ts',
+    changes: 'src/points/commands/changes.ts',
+    diff: 'src/points/commands/diff.ts',
+    undo: 'src/points/commands/undo.ts',
+    'record-run': 'src/cli/run/record-run.ts',
+    secrets: 'src/secrets/index.ts',
+    sessions: 'src/cli/sessions/sessions.ts',
+    audit: 'src/cli/audit/audit.ts',
+    vault: 'src/vault/commands/vault.ts',
+    'vault-copy': 'src/vault/detached-copy-bin.ts',
+    postgres: 'src/cli/postgres/postgres.ts',
+    'open-postgres': 'src/cli/postgres/open-postgres.ts',
+  },
 }
 
-/** Turns an `import()` of one of these into a load of its bundle. */
-export const loadApart = {
-  name: 'load-apart',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+/** Turns an `import()` of a module in another bundle into a load of that bundle. */
+export const loadBundles = (own) => ({
+  name: 'load-bundles',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir, namespace }) => {
+      if (namespace === 'bundle') return { path, external: true }
       const file = join(resolveDir, path)
-      const found = Object.entries(apart).find(([, source]) => join(root, source) === file)
-      return kind === 'dynamic-import' && found !== undefined
-        ? { path: `./${found[0]}.cjs`, external: true }
-        : undefined
+      const place = kind === 'dynamic-import' ? placeOf(file) : undefined
+      return place === undefined || place.bundle === own
+        ? undefined
+        : { path: place.bundle, suffix: `?${place.name}`, namespace: 'bundle' }
+    })
+    onLoad({ filter: /^/, namespace: 'bundle' }, ({ path, suffix }) => ({
+      contents: `module.exports = require('./${path}.cjs')['${suffix.slice(1)}']`,
+    }))
+  },
+})
+
+/** The bundle that has a source file, and its name there. */
+function placeOf(file) {
+  for (const [bundle, modules] of Object.entries(loaded))
+    for (const [name, source] of Object.entries(modules))
+      if (join(root, source) === file) return { bundle, name }
+  return undefined
+}
+
+/** Makes one of the bundles: a property for each of its modules. */
+export const bundleLoaded = (name, outdir) =>
+  bundle({
+    outdir,
+    stdin: {
+      contents: Object.entries(loaded[name])
+        .map(([module, source]) => `exports.__defineGetter__('${module}', () => require('./${source}'))`)
+        .join('\n'),
+      resolveDir: root,
+    },
+    entryNames: name,
+    plugins: [loadBundles(name), mcpPackages],
+    metafile: true,
+  })
+
+/** What the MCP server uses of packages. They are as large as all of stint's code. */
+const mcpNames = {
+  zod: 'z',
+  '@modelcontextprotocol/server': 'McpServer',
+  '@modelcontextprotocol/server/stdio': 'serveStdio, StdioServerTransport',
+}
+
+/** Loads the packages of the MCP server from a bundle of their own. */
+const mcpPackages = {
+  name: 'mcp-packages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^(zod|@modelcontextprotocol\/.*)$/ }, ({ path }) => {
+      if (!(path in mcpNames)) throw new Error(`the bundle of the MCP packages lacks ${path}`)
+      return { path: './mcp-packages.cjs', external: true }
     })
   },
 }
+
+/** Messages of zod in 50 languages, of which the server sends one. */
+const englishOnly = {
+  name: 'english-only',
+  setup({ onLoad }) {
+    onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js'",
+    }))
+  },
+}
+
+export const bundleMcpPackages = (outdir) =>
+  bundle({
+    outdir,
+    stdin: {
+      contents: Object.entries(mcpNames)
+        .map(([path, names]) => `export { ${names} } from '${path}'`)
+        .join('\n'),
+      resolveDir: root,
+    },
+    entryNames: 'mcp-packages',
+    plugins: [englishOnly],
+    metafile: true,
+  })
 
 /**
  * Replaces node:os, which takes 1 ms to load, a quarter of the hook's own time; HOME nearly always suffices.

@@ -85,4 +85,4 @@ export {
 } from './session/index.ts'
 export type { SweepReport, SweepScope } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'
-export { sweep, type SweepOptions, type SweepProgress, sweepSync } from './sweep/sweep.ts'
+export { sweep, type SweepOptions, type SweepProgress } from './sweep/index.ts'

@@ -27,6 +27,11 @@ test('the tarball contains only what `files` lists, and no tests', () => {
   expect(own.filter((path) => /\.test\.|\.tsbuildinfo$|(^|\/)(test|fixtures|src)\//.test(path))).toEqual([])
 })
 
+test('the tarball is small', () => {
+  expect(consumer.packed.files.length).toBeLessThanOrEqual(200)
+  expect(statSync(consumer.tarball).size).toBeLessThanOrEqual(1_200_000)
+})
+
 test('everything that `files` lists is in the tarball, and the readme and the license', () => {
   const paths = consumer.packed.files.map(({ path }) => path)
   const isThere = (entry: string): boolean =>
@@ -146,14 +151,14 @@ test('every subpath can be imported, prints nothing, and exports exactly the doc
 test('the subpaths for CommonJS test files can be required', async () => {
   const source = `console.log(require.resolve('stint/jest'), Object.keys(require('stint/jest')))`
   const { stdout, stderr } = await consumer.node('require.cjs', source)
-  expect(stdout).toBe(`${consumer.installed('dist/test-runners/jest/index.cjs')} [ 'scratch' ]\n`)
+  expect(stdout).toBe(`${consumer.installed('dist/lib/jest/index.cjs')} [ 'scratch' ]\n`)
   expect(stderr).toBe('')
 })
 
 test('a file that is not exported cannot be imported', async () => {
   const { code, stderr } = await consumer.node(
     'inside.js',
-    `await import('${manifest.name}/dist/scratch/root.js')`,
+    `await import('${manifest.name}/dist/lib/chunks/core.js')`,
   )
   expect(code).toBe(1)
   expect(stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED')

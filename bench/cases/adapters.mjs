@@ -11,7 +11,7 @@ const thread = (thread_id) => ({ configurable: { thread_id } })
 const savers = {
   async stint(directory, { library }) {
     const { filesystemStore } = await import(library)
-    const { StintSaver } = await import(library.replace('index.js', 'adapters/langgraph.js'))
+    const { StintSaver } = await import(library.replace('index.js', 'langgraph.js'))
     const store = filesystemStore({ home: join(directory, 'home') })
     return { saver: new StintSaver(store), close: () => store.close() }
   },

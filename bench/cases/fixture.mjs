@@ -31,7 +31,7 @@ import { tmpdir } from 'node:os'`,
 function makeProject(directory, stint, { imports, test, config }) {
   mkdirSync(join(directory, 'node_modules'), { recursive: true })
   symlinkSync(join(nodeModules, 'vitest'), join(directory, 'node_modules/vitest'))
-  symlinkSync(dirname(dirname(fileURLToPath(stint.library))), join(directory, 'node_modules/stint'))
+  symlinkSync(dirname(dirname(dirname(fileURLToPath(stint.library)))), join(directory, 'node_modules/stint'))
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
   writeFileSync(join(directory, 'vitest.config.js'), `export default { test: { ${config} } }`)
   const body = `${imports}\nfor (let i = 0; i < ${tests}; i++) test('test ' + i, ${test})\n`

@@ -7,7 +7,7 @@ const connections = (callers) => Math.min(callers, 16)
 const data = { role: 'assistant', text: 'x'.repeat(140), n: 1 }
 
 async function setup({ stint }, callers) {
-  const library = stint.library.replace('index.js', 'postgres/index.js')
+  const library = stint.library.replace('index.js', 'postgres.js')
   const server = await startPostgres(library)
   const pool = server.pool({ max: connections(callers) })
   await pool.query(

@@ -8,7 +8,7 @@ const cycles = 256
 const connections = (callers) => Math.min(callers, 16)
 
 async function setup({ stint }, callers) {
-  const library = stint.library.replace('index.js', 'postgres/index.js')
+  const library = stint.library.replace('index.js', 'postgres.js')
   const server = await startPostgres(library)
   const pool = server.pool({ max: connections(callers) })
   await pool.query(

@@ -48,8 +48,7 @@ function load(name: string): unknown {
   const known = loaded.get(name)
   if (known !== undefined) return known.exports
   const filename = join(__dirname, `${name}.cjs`)
-  // A cache has the functions that are compiled at exit: `run` uses most of `main`, other commands little.
-  const variant = name === 'main' && process.argv[2] === 'run' ? 'main-run' : name
+  const variant = variantOf(name)
   const cache = join(__dirname, `${variant}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
   const cachedData = ifPossible(() => readFileSync(cache))
   const source = `(function (exports, require, module) {${readSource(filename)}\n})`
@@ -61,6 +60,14 @@ function load(name: string): unknown {
   loaded.set(name, module)
   ;(script.runInThisContext() as Body)(module.exports, requireCompiled, module)
   return module.exports
+}
+
+/** The name of a cache, which has the functions that were compiled at exit: each command uses others. */
+function variantOf(name: string): string {
+  const [, command = ''] = /^([a-z]+)$/.exec(process.argv[2] ?? '') ?? []
+  // Of `main`, all commands but `run` use the same little.
+  const isOwn = name === 'main' ? command === 'run' : ['claims', 'commands'].includes(name) && command !== ''
+  return isOwn ? `${name}-${command}` : name
 }
 
 /** Reads a part of stint: a process without a free descriptor can have started and still fail here. */

@@ -3,6 +3,8 @@
  *
  * Every run loads this module for `sweepAtStart`; the other functions load their part when they are called.
  */
+import type { SweepReport } from './report.ts'
+import type { SweepOptions } from './sweep.ts'
 
 export {
   type EntryTotals,
@@ -25,8 +27,15 @@ const lazily =
     return await call(...args)
   }
 
-/** Removes what dead runs left behind. */
-export const sweep = lazily(async () => (await import('./sweep.ts')).sweep)
+/**
+ * Removes what dead runs left behind, giving way to the event loop.
+ *
+ * @example
+ * const { removed, diskBytesFreed } = await sweep({ dryRun: true })
+ */
+export const sweep: (options?: SweepOptions) => Promise<SweepReport> = lazily(
+  async () => (await import('./sweep.ts')).sweep,
+)
 
 /** Lists and measures everything in this user's root. */
 export const measureEntries = lazily(async () => (await import('./inventory/index.ts')).measureEntries)

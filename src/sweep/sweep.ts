@@ -44,20 +44,10 @@ const leastEntries = 100
 /** With a time budget, at most this many entries of one tree: a large one must leave time for others. */
 const entriesPerTreeInBudget = 500
 
-/**
- * Removes what dead runs left behind, giving way to the event loop.
- *
- * @example
- * const { removed, diskBytesFreed } = await sweep({ dryRun: true })
- */
+/** Sweeps, giving way to the event loop. */
 export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => runInTurns(sweepSteps(options))
 
-/**
- * Removes what dead runs left behind, blocking until it is done.
- *
- * @example
- * const { removed } = sweepSync({ budgetMs: 25 })
- */
+/** Sweeps at once. */
 export const sweepSync = (options: SweepOptions = {}): SweepReport => runToEnd(sweepSteps(options))
 
 function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {

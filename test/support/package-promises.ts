@@ -23,12 +23,11 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
     'newSessionId',
     'parseDuration',
     'sweep',
-    'sweepSync',
     'systemClock',
     'ulid',
   ],
   './claude-agent-sdk': ['sessionStore'],
-  './command': ['defineBareCommand', 'defineCommand', 'runMain'],
+  './command': ['StintError', 'defineBareCommand', 'defineCommand', 'runMain'],
   './driver': [
     'auditHash',
     'createStore',

@@ -1,0 +1,95 @@
+// Bundles the public entries of the library: few files load faster than many. build.mjs says when.
+import { join, relative } from 'node:path'
+import { rolldown } from 'rolldown'
+
+/** The public entries: their name in `exports` of package.json, and their module. */
+const entries = {
+  index: 'index',
+  'claude-agent-sdk': 'adapters/claude-agent-sdk',
+  command: 'command/index',
+  driver: 'driver/index',
+  'jest/index': 'test-runners/jest/index',
+  'jest/environment': 'test-runners/jest/environment',
+  'jest/global-setup': 'test-runners/jest/global-setup',
+  'jest/global-teardown': 'test-runners/jest/global-teardown',
+  langgraph: 'adapters/langgraph',
+  'node-test/index': 'test-runners/node-test/index',
+  'node-test/register': 'test-runners/node-test/register',
+  'openai-agents': 'adapters/openai-agents',
+  opencode: 'hook/opencode',
+  postgres: 'postgres/index',
+  testing: 'testing/index',
+  'vitest/index': 'test-runners/vitest/index',
+  'vitest/global-setup': 'test-runners/vitest/global-setup',
+  'vitest/setup': 'test-runners/vitest/setup',
+}
+
+/** Entries that share nothing with the others: each is one file. */
+const alone = { lock: 'lease/injected-io-lock' }
+
+/** Types without code: what `stint ui` serves. */
+const typesOnly = { 'ui-protocol': 'ui/protocol' }
+
+/** Every entry that has types. */
+export const typedEntries = { ...entries, ...alone, ...typesOnly }
+
+/** Packages that the user installs. */
+const external = [/^node:/, /^vitest/, /^jest-/, /^@langchain\//, /^@openai\//, /^@anthropic-ai\//]
+
+/**
+ * What programs load together is one chunk: each further file costs about 1 ms. `run` is for commands and
+ * tests, `core` is the rest of `import 'stint'`.
+ */
+const groups = [
+  { name: 'run', from: ['command/index', 'scratch/index', 'sweep/index'] },
+  { name: 'core', from: ['index'] },
+]
+
+/** Bundles the compiled modules in a directory. */
+export async function bundleLibrary(modules, outdir) {
+  const inputOf = (table) =>
+    Object.fromEntries(Object.entries(table).map(([name, path]) => [name, join(modules, `${path}.js`)]))
+  const files = {
+    dir: outdir,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    minify: true,
+  }
+  for (const [name, path] of Object.entries(alone)) {
+    const bundler = await rolldown({ input: inputOf({ [name]: path }), platform: 'node' })
+    await bundler.write(files)
+  }
+  const graph = new Map()
+  const isEntry = new Set(Object.values(entries).map((name) => `${name}.js`))
+  const bundler = await rolldown({
+    input: inputOf(entries),
+    platform: 'node',
+    external,
+    // A group takes modules out of entries that other entries import as well.
+    preserveEntrySignatures: 'allow-extension',
+    plugins: [
+      {
+        name: 'graph',
+        moduleParsed: ({ id, importedIds }) => void graph.set(id, importedIds),
+      },
+    ],
+    checks: { ineffectiveDynamicImport: false },
+  })
+  const reached = (from) => {
+    const ids = from.map((name) => join(modules, `${name}.js`))
+    for (const id of ids) ids.push(...(graph.get(id) ?? []).filter((next) => !ids.includes(next)))
+    return new Set(ids)
+  }
+  const members = {}
+  await bundler.write({
+    ...files,
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: groups.map(({ name, from }, index) => ({
+        name,
+        priority: groups.length - index,
+        test: (id) => !isEntry.has(relative(modules, id)) && (members[name] ??= reached(from)).has(id),
+      })),
+    },
+  })
+}
