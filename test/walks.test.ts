@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/', 'cli/sessions/'],
-    maxFiles: 10,
+    maxFiles: 20,
   },
 ]
 

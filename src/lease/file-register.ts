@@ -45,7 +45,7 @@ export const stagedPrefix = '.new-'
 const waitersPrefix = '.waiters-'
 
 /** How many epochs of a key remain when a new one is written. */
-export const keptEpochs = 4
+const keptEpochs = 4
 
 /** An epoch has at most 15 digits. */
 const highestPossibleEpoch = 999_999_999_999_999

@@ -33,7 +33,7 @@ export {
   remainingMs,
 } from './claim-status.ts'
 export { backgroundOf, type Work } from './claim-work.ts'
-export { fileRegister, homeRegister, keptEpochs } from './file-register.ts'
+export { fileRegister, homeRegister } from './file-register.ts'
 export { blockReason, computeWorkspaceHash } from './injected-io-lock.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 export type { LeaseLoss } from './lease-loss.ts'

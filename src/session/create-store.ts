@@ -4,6 +4,7 @@ import { type Clock, recordClock, systemClock } from '../base/process/clock.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { isCount } from '../base/text/fields.ts'
 import { checkStrings, createManifest } from './create-manifest.ts'
 import { forkByCopying, replay } from './driver-defaults.ts'
 import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
@@ -11,7 +12,7 @@ import { isVisible } from './events.ts'
 import { followEvents } from './follow-events.ts'
 import { inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
-import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
+import { byLastActivity, factsOf, type Manifest, matchesFilter, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { keyId, namesOf, sessionIdOf, withKey } from './session-name.ts'
@@ -73,8 +74,13 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     return session
   }
 
-  const list = async (filter: ListOptions = {}): Promise<SessionSummary[]> =>
-    (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)
+  async function list(options: ListOptions = {}): Promise<SessionSummary[]> {
+    const { newest } = options
+    if (newest !== undefined && !isCount(newest))
+      throw new StintError('ARG_ERROR', '`newest` of a list of sessions must be a whole number, 0 or more')
+    const summaries = (await driver.list(options)).filter((summary) => matchesFilter(summary, options))
+    return summaries.sort(byLastActivity).slice(0, newest)
+  }
 
   /** Takes the secrets that a session knows along, when it forks itself. */
   async function fork(
@@ -242,13 +248,3 @@ async function openWithin(
     await delay(Math.min(retryMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
   }
 }
-
-const matches = (
-  summary: SessionSummary,
-  { workspace, tool, prefix = '', keyPrefix, labels = {} }: ListOptions,
-): boolean =>
-  (workspace ?? summary.workspace) === summary.workspace &&
-  (tool ?? summary.tool) === summary.tool &&
-  summary.id.startsWith(prefix) &&
-  (keyPrefix === undefined || summary.key?.startsWith(keyPrefix) === true) &&
-  Object.entries(labels).every(([name, value]) => summary.labels?.[name] === value)

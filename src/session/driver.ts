@@ -35,8 +35,11 @@ export interface StoreDriver {
   open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession>
   /** Opens a session for reading, without a lock and even while another process writes. `NOT_FOUND`. */
   read(id: string): Promise<ReadableSession>
-  /** Lists the sessions. A driver may ignore the filter: the store applies it again. */
-  list(filter: ListOptions): Promise<SessionSummary[]>
+  /**
+   * Lists the sessions. A driver may ignore the options, because the store applies them again; a driver that
+   * applies `newest` must apply the other options first.
+   */
+  list(options: ListOptions): Promise<SessionSummary[]>
   /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
   /**

@@ -28,6 +28,8 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
 const isTime = (value: unknown): value is number =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
 
+/** How often a holder records that it is alive, in milliseconds. */
+export const beatMs = 30_000
 /** A holder whose process cannot be seen loses the session after this long without a heartbeat. */
 export const silenceMs = 5 * 60_000
 

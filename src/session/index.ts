@@ -4,10 +4,9 @@
  */
 import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
-import type { RepeatedList } from './files/list-sessions.ts'
 import { sessionsDirectoryIn } from './files/session-directory.ts'
 import { byLastActivity } from './manifest.ts'
-import type { SessionSummary } from './store.ts'
+import type { ListOptions, SessionSummary } from './store.ts'
 
 export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
 export { createStore, type DriverStore } from './create-store.ts'
@@ -60,17 +59,9 @@ export * from './store.ts'
 export { importedManifest, type SessionTransfer } from './transfer.ts'
 
 /** Lists the sessions in a home, newest activity first. Loads the code for that only if there are any. */
-export const listSessionsIn = (home: string): Promise<SessionSummary[]> => repeatedSessionLister()(home)
-
-/** Returns a function like `listSessionsIn` that reads only what may have changed since its last call. */
-export function repeatedSessionLister(): (home: string) => Promise<SessionSummary[]> {
-  const lists = new Map<string, RepeatedList>()
-  return async (home) => {
-    const sessions = sessionsDirectoryIn(home)
-    if (!hasEntries(sessions)) return []
-    const { RepeatedList } = await import('./files/list-sessions.ts')
-    const list = lists.get(sessions) ?? new RepeatedList(nodeDisk, sessions)
-    lists.set(sessions, list)
-    return (await list.list()).sort(byLastActivity)
-  }
+export async function listSessionsIn(home: string, options?: ListOptions): Promise<SessionSummary[]> {
+  const sessions = sessionsDirectoryIn(home)
+  if (!hasEntries(sessions)) return []
+  const { listSessions } = await import('./files/list-sessions.ts')
+  return (await listSessions(nodeDisk, sessions, options)).sort(byLastActivity)
 }

@@ -4,6 +4,7 @@ import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
 import { closeAtEnd } from './close-at-end.ts'
 import { readLatest, visibleEvents } from './events.ts'
+import { beatMs } from './holder.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
@@ -37,7 +38,6 @@ export interface SessionContext {
 /** `Array.isArray` does not tell TypeScript that a readonly array is one. */
 const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEvent[] => Array.isArray(given)
 
-const beatMs = 30_000
 /** A session without turns takes a snapshot after so many bytes: a reader or a resume replays no more. */
 const overdueBytes = 8 << 20
 

@@ -1,7 +1,7 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/record.ts'
 import { isCount, isOptional, isRecord, isString, parseObject } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
-import type { Mask, SessionSummary } from './store.ts'
+import type { ListOptions, Mask, SessionSummary } from './store.ts'
 
 /** The identity of a session and its history. Keys that this version does not know are kept. */
 export interface Manifest {
@@ -118,6 +118,17 @@ export function summarize(
 /** Sorts summaries: newest activity first. */
 export const byLastActivity = (a: SessionSummary, b: SessionSummary): number =>
   b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
+
+/** Whether a list with these options shows a session. `newest` is not applied here. */
+export const matchesFilter = (
+  summary: SessionSummary,
+  { workspace, tool, prefix = '', keyPrefix, labels = {} }: ListOptions,
+): boolean =>
+  (workspace ?? summary.workspace) === summary.workspace &&
+  (tool ?? summary.tool) === summary.tool &&
+  summary.id.startsWith(prefix) &&
+  (keyPrefix === undefined || summary.key?.startsWith(keyPrefix) === true) &&
+  Object.entries(labels).every(([name, value]) => summary.labels?.[name] === value)
 
 /** How far both logs must reach: closes, forks, repairs and imports attest it. */
 export function attestedBy({ revisions }: { revisions: readonly Revision[] }): {

@@ -194,6 +194,8 @@ export interface ListOptions {
   keyPrefix?: string
   /** Only sessions that have all of these labels. */
   labels?: Readonly<Record<string, string>>
+  /** At most this many: those with the newest activity. A list of few reads far less than one of all. */
+  newest?: number
 }
 
 export interface SearchOptions extends ListOptions {

@@ -106,8 +106,8 @@ export interface NowView {
   read_only: boolean
   /** What needs a person first; at most 200. */
   tiles: SessionTile[]
-  /** All sessions, also those without a tile: by tile state, and how many are closed. */
-  totals: Record<TileState, number> & { closed: number }
+  /** The sessions, also those without a tile, by tile state. */
+  totals: Record<TileState, number>
   runs: NowRun[]
   /** Refusals, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: Incident[]

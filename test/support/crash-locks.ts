@@ -41,6 +41,7 @@ export class SimulatedLocks {
       holder: { ...anyone, kind, epoch: holdEpoch },
       holdEpoch,
       ends: undefined,
+      activity: undefined,
     }
     this.#write(id, current)
     const assertOwned = (): void => {
@@ -48,7 +49,7 @@ export class SimulatedLocks {
     }
     const release = (ends: LogPositions | undefined): void => {
       assertOwned()
-      current = { holder: undefined, holdEpoch, ends }
+      current = { holder: undefined, holdEpoch, ends, activity: undefined }
       this.#write(id, current)
     }
     const checked = this.mutate(assertOwned)

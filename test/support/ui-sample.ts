@@ -119,7 +119,6 @@ export const sampleNow: NowView = {
     working: 1,
     background: 1,
     idle: 1,
-    closed: 1204,
   },
   runs: [
     {

@@ -10,8 +10,6 @@ export async function makeManySessions(world: SessionWorld, count: number): Prom
   const files = readdirSync(world.path(id), { recursive: true, withFileTypes: true })
     .map((entry) => ({ entry, name: relative(world.path(id), join(entry.parentPath, entry.name)) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-  const cache = join(world.sessions, '.cache')
-  const marks = readdirSync(cache).filter((name) => name.startsWith(id))
   for (let made = 1; made < count; made++) {
     const copy = newSessionId()
     mkdirSync(world.path(copy), 0o700)
@@ -21,9 +19,8 @@ export async function makeManySessions(world: SessionWorld, count: number): Prom
       else if (entry.isDirectory()) mkdirSync(to)
       else writeFileSync(to, readFileSync(from, 'utf8').replaceAll(id, name === 'manifest.json' ? copy : id))
     }
-    for (const mark of marks) writeFileSync(join(cache, mark.replace(id, copy)), '')
+    writeFileSync(world.path('.recent', `${copy}@${Date.now()}`), '')
   }
-  await world.store.list()
 }
 
 const holder = `

@@ -73,8 +73,11 @@ async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
   }
 }
 
+/** How many of the newest sessions are offered. */
+const maxSessions = 200
+
 const findSessions = async (home: string): Promise<Candidate[]> =>
-  (await listSessionsIn(home)).map(({ id, state, title, tool }) => ({
+  (await listSessionsIn(home, { newest: maxSessions })).map(({ id, state, title, tool }) => ({
     text: id,
     help: [state, title ?? tool].join(' '),
   }))

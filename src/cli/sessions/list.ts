@@ -5,6 +5,7 @@ import { findWorkspace } from '../../lease/index.ts'
 import {
   type DiskUse,
   type DriverStore,
+  idsOf,
   sessionStates,
   type SessionSummary,
   useKinds,
@@ -48,10 +49,15 @@ export const listCommand = defineBareCommand({
     const { all, limit, workspace, tool, state, sort } = options
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
     const store = await openStore(options.store, context.warn)
+    const count = all ? Number.POSITIVE_INFINITY : (limit ?? defaultLimit)
+    if (!all && sort !== 'size' && tool === undefined && workspace === undefined && state === undefined)
+      return await showWork('reading', context, async () => {
+        const { sessions, total } = await listNewest(store, count)
+        return { sessions: sessions.map(describeSession), total, space: null }
+      })
     const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
     const found = await showWork('reading', context, () => store.list(filter))
     const wanted = found.filter((each) => state === undefined || each.state === state)
-    const count = all ? wanted.length : (limit ?? defaultLimit)
     if (sort === 'size') return await showWork('measuring', context, () => listBySize(store, wanted, count))
     return { sessions: wanted.slice(0, count).map(describeSession), total: wanted.length, space: null }
   },
@@ -70,6 +76,16 @@ export const listCommand = defineBareCommand({
     ].join('\n')
   },
 })
+
+/** The newest sessions, and how many there are. The others are counted by their ids, and not read. */
+export async function listNewest(
+  store: DriverStore,
+  count: number,
+): Promise<{ sessions: SessionSummary[]; total: number }> {
+  const sessions = await store.list({ newest: count })
+  const total = sessions.length < count ? sessions.length : (await idsOf(store.driver)).length
+  return { sessions, total }
+}
 
 /** A session with its bytes on disk by kind. */
 interface MeasuredSession extends SessionDescription {

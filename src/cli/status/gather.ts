@@ -36,9 +36,12 @@ interface StatusSources {
 }
 
 /** The sources that look anew each time. */
+/** How many of the newest sessions a status counts: reading all of them could take seconds. */
+const maxSessions = 1000
+
 export const statusSources: StatusSources = {
   claims: claimsIn,
-  sessions: listSessionsIn,
+  sessions: (home: string): Promise<SessionSummary[]> => listSessionsIn(home, { newest: maxSessions }),
   server: readServerOfEnvironment,
   entries: (at) => measureEntries(at, measureWithinMs),
   hooks: () => findHooks(findWorkspace().path),

@@ -1,12 +1,12 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { type AllClaims, homeRegister, promptedSessions, type Register } from '../../lease/index.ts'
-import { repeatedSessionLister, type SessionSummary } from '../../session/index.ts'
+import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, statusSources } from '../status/gather.ts'
 import { ActivityIndex, newestIncidents } from './activity-index.ts'
-import { nowView } from './now-view.ts'
+import { maxTiles, nowView } from './now-view.ts'
 
 /** How often the server looks while a page is open, in milliseconds. */
 const lookMs = 2000
@@ -22,7 +22,6 @@ export class NowFeed {
   readonly serverActivity: ActivityIndex | undefined
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
-  readonly #listSessions = repeatedSessionLister()
   readonly #entries = keptFor(slowPartsMs, () => statusSources.entries(Date.now()))
   readonly #hooks = keptFor(slowPartsMs, async () => await statusSources.hooks())
   readonly #server: () => Promise<ServerContents | undefined>
@@ -86,7 +85,7 @@ export class NowFeed {
     let server: ServerContents | undefined
     const status = await gatherStatus({
       claims: async (home) => (claims = await statusSources.claims(home)),
-      sessions: async (home) => (sessions = await this.#listSessions(home)),
+      sessions: async (home) => (sessions = await listSessionsIn(home, { newest: maxTiles })),
       server: async () => (server = await this.#server()),
       entries: this.#entries,
       hooks: this.#hooks,

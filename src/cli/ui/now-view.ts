@@ -16,8 +16,8 @@ import { tileStates } from '../../ui/protocol.ts'
 import { describeClaim } from '../lock/describe.ts'
 import type { StatusData } from '../status/gather.ts'
 
-/** How many sessions are shown; the list of sessions has all. */
-const maxTiles = 200
+/** How many sessions are shown, and how many of the newest are read; the list of sessions has all. */
+export const maxTiles = 200
 
 /** Everything that the first page is made of. */
 interface NowFacts {
@@ -42,7 +42,7 @@ export function nowView(facts: NowFacts): NowView {
     at,
     read_only: readOnly,
     tiles: tiles.slice(0, maxTiles),
-    totals: { ...totals, closed: status.sessions.states.closed },
+    totals,
     runs,
     incidents: [...incidents],
     findings,

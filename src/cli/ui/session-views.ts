@@ -17,6 +17,7 @@ import type {
 } from '../../ui/protocol.ts'
 import { NewestItems } from '../audit/audit-lines.ts'
 import { describeSession } from '../sessions/describe.ts'
+import { listNewest } from '../sessions/list.ts'
 import { describeFound } from '../sessions/search.ts'
 import { describeInspected } from '../sessions/show.ts'
 import type { RequestFields } from './request-fields.ts'
@@ -27,6 +28,10 @@ export async function listSessionPage(store: DriverStore, query: RequestFields):
   const text = query.text('text')?.toLowerCase()
   const from = query.count('from') ?? 0
   const limit = query.limit(100, 1000)
+  if (state === undefined && text === undefined) {
+    const { sessions, total } = await listNewest(store, from + limit)
+    return { sessions: sessions.slice(from).map(describeSession), from, total }
+  }
   const matching = (await store.list()).filter(
     ({ id, key = '', title = '', tool = '', workspace = '', ...each }) =>
       (state === undefined || each.state === state) &&

@@ -100,13 +100,16 @@ export class PostgresDriver implements StoreDriver {
     return new ReadableRows(this.#database, row, await readRowManifest(this.#database, row))
   }
 
-  async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
+  async list({ workspace, tool, newest, ...others }: ListOptions): Promise<SessionSummary[]> {
+    // The store applies the other options to the rows, so a limit here could leave out sessions that match.
+    const limit = Object.values(others).every((option) => option === undefined) ? newest : undefined
     const filter = 'store = $1 AND ($2::text IS NULL OR workspace = $2) AND ($3::text IS NULL OR tool = $3)'
     const rows = await this.#database.query(
-      `${selectSessionRows(filter)} ORDER BY session.last_at DESC, id`,
+      `${selectSessionRows(filter)} ORDER BY session.last_at DESC, id LIMIT $4`,
       postgresId,
       workspace ?? null,
       tool ?? null,
+      limit ?? null,
     )
     return rows.map((row) => summarizeRow(parseSessionRow(row)))
   }

@@ -42,14 +42,12 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
 
 /**
  * Adds up the files of a session, in steps: it may have a file for each of many large events. A file that a
- * fork shares with its original counts once, for the session that is measured first. `isLeftOut` gets paths
- * relative to the session's directory.
+ * fork shares with its original counts once, for the session that is measured first.
  */
 export function* measureSession(
   directory: string,
   id: string,
   counter: SpaceCounter,
-  isLeftOut: (path: string) => boolean = () => false,
 ): Generator<void, DiskUse> {
   const disk = Object.fromEntries(useKinds.map((kind) => [kind, 0])) as Record<UseKind, number>
   const use = { session_id: id, bytes: 0, disk_bytes: 0, disk }
@@ -62,7 +60,7 @@ export function* measureSession(
   function* walk(below: string, size: number, kind: UseKind | undefined): Generator<void> {
     for (const { name } of yield* listIfThere(`${root}/${below}`, size)) {
       const path = `${below}${name}`
-      const stat = isLeftOut(path) ? undefined : lookAt(`${root}/${path}`)
+      const stat = lookAt(`${root}/${path}`)
       if (stat?.isDirectory()) {
         const innerKind = kind ?? kindOfDirectory[name] ?? 'other'
         addDisk(innerKind, diskBytesOf(stat))

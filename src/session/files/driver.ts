@@ -24,13 +24,13 @@ import { forkPoint } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import { checkSessionId } from '../session-errors.ts'
 import { noGuard } from '../session-secrets.ts'
-import type { Holder, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
+import type { Holder, ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { type MeasuredSessions, measureHome } from './disk-use.ts'
 import { forkFiles } from './fork.ts'
 import { defaultLimits, type OpenContext } from './held-session.ts'
-import { forgetHold, forgetSummaries, markDamage } from './list-cache.ts'
 import { listSessions } from './list-sessions.ts'
 import { openNewSession, openAcquiredSession, acquireSession } from './open-session.ts'
+import { forgetActivity } from './recent-sessions.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recoverSession } from './recover.ts'
 import { listRemovedSessions, restoreRemovedSession, syncMove } from './removed-sessions.ts'
@@ -83,13 +83,15 @@ export class FilesystemDriver implements StoreDriver {
     this.#home.ensure()
     await this.#home.syncName()
     using staged = await StagedSession.make(this.#home)
-    const lock = createLock(staged.directory.paths.root, manifest.session_id, hold)
+    const lock = createLock(staged.directory.paths.root, manifest.session_id, hold, this.#home.clock.now())
     await staged.writeNewSession(manifest)
-    const directory = await staged.publish(manifest, lock.holdEpoch)
+    const directory = await staged.publish(manifest)
     const { root } = directory.paths
     try {
       const context = this.#context({ directory, manifest }, hold, guard)
-      return await openNewSession(context, lock.movedTo(root))
+      const moved = lock.movedTo(root)
+      moved.note(undefined)
+      return await openNewSession(context, moved)
     } catch (error) {
       // If this process was suspended, a user may have unlocked the session for another process: it stays.
       if (errorCode(error) !== 'FENCED') rmSync(root, { recursive: true, force: true })
@@ -98,9 +100,9 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const { directory, manifest } = this.#home.find(id)
+    const { directory } = this.#home.find(id)
     return await withFileErrors(`open session ${id}`, directory.paths.root, () =>
-      this.#openAcquired(id, hold, guard, acquireSession(directory, id, manifest, hold)),
+      this.#openAcquired(id, hold, guard, acquireSession(directory, id, hold, this.#home.clock.now())),
     )
   }
 
@@ -109,9 +111,9 @@ export class FilesystemDriver implements StoreDriver {
     return new ReadableFiles(this.#home.find(id))
   }
 
-  async list(): Promise<SessionSummary[]> {
+  async list(options: ListOptions): Promise<SessionSummary[]> {
     await giveWay()
-    return await listSessions(this.#home.disk, this.#home.sessions)
+    return await listSessions(this.#home.disk, this.#home.sessions, options)
   }
 
   async ids(): Promise<string[]> {
@@ -161,12 +163,12 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
-    const { directory, manifest } = this.#home.find(id)
+    const { directory } = this.#home.find(id)
     const { root } = directory.paths
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
     return await withFileErrors(`unlock session ${id}`, root, async () => {
       if (observeLock(root).record?.holder === undefined) return undefined
-      const acquired = acquireSession(directory, id, manifest, { ...hold, force: true })
+      const acquired = acquireSession(directory, id, { ...hold, force: true }, this.#home.clock.now())
       const session = await this.#openAcquired(id, hold, noGuard, acquired)
       await session.release()
       // The holder that has lost the lock: it may have changed hands since the first look.
@@ -191,8 +193,9 @@ export class FilesystemDriver implements StoreDriver {
     return await withFileErrors(`remove session ${id}`, root, async () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
-      ensureTrash(this.#home)
-      const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
+      ensureHomeDirectory(trash)
+      const now = this.#home.clock.now()
+      const acquired = acquireSession(directory, id, { kind: 'writer', purpose: 'remove' }, now)
       let trashed: string
       try {
         trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
@@ -203,8 +206,7 @@ export class FilesystemDriver implements StoreDriver {
       }
       // A session that comes back is as it was: this process does not hold it.
       undoAcquire({ ...acquired, lock: acquired.lock.movedTo(trashed) })
-      const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
-      forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
+      forgetActivity(root, { at: now, isHeld: true })
       return trashed
     })
   }
@@ -236,9 +238,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async noteDamage(id: string, what: string): Promise<void> {
     const directory = this.#home.directoryOf(id)
-    const { root } = directory.paths
     await directory.noteDamage(what, this.#home.clock.now())
-    markDamage({ root, createdAt: 0, holdEpoch: observeLock(root).record?.holdEpoch ?? 0 })
   }
 
   get transfer(): TransferDriver {
@@ -284,16 +284,5 @@ export class FilesystemDriver implements StoreDriver {
 
   #context(found: FoundSession, hold: SessionHold, guard: WriteGuard): OpenContext {
     return { ...found, hold, guard, clock: this.#home.clock, limits: defaultLimits }
-  }
-}
-
-/** Makes the trash. On a full disk, the cache of lists gives it room: the next list makes another. */
-function ensureTrash({ sessions, trash }: SessionsHome): void {
-  try {
-    ensureHomeDirectory(trash)
-  } catch (error) {
-    if (errorCode(error) !== 'DISK_FULL') throw error
-    forgetSummaries(sessions)
-    ensureHomeDirectory(trash)
   }
 }

@@ -1,3 +1,4 @@
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { AppendOptions } from '../store.ts'
@@ -24,6 +25,7 @@ import { readWithData } from './recover.ts'
 import { formatManifest, type SessionDirectory } from './session-directory.ts'
 import { sessionFileError, withFileErrors } from './session-file-errors.ts'
 import type { SessionLock } from './session-lock.ts'
+import { lastRecord } from './summary.ts'
 
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface SessionLimits extends SegmentSizes {
@@ -232,7 +234,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   beat(): void {
-    this.#lock.beat()
+    this.#lock.beat(this.#context.clock.now())
   }
 
   async release(): Promise<void> {
@@ -245,7 +247,7 @@ export class FilesystemSession implements HeldSession {
       if (this.#stage === 'open') await this.#closeLogs()
     } finally {
       // Even if closing has failed: then the next holder recovers the logs.
-      this.#lock.release(this.#finalEnds)
+      this.#lock.release(this.#finalEnds, this.#lastAt())
       this.#stage = 'released'
     }
   }
@@ -258,6 +260,13 @@ export class FilesystemSession implements HeldSession {
       await this.#journal.close()
     }
     if (this.#isManifestUpToDate || this.#isAsFound()) this.#finalEnds = this.ends()
+  }
+
+  /** When the last record was written; when the session was created, if there is none. */
+  #lastAt(): number {
+    const { directory, manifest } = this.#context
+    const createdAt = Date.parse(manifest.created_at)
+    return this.#journal.lastAt ?? ifPossible(() => lastRecord(directory, manifest)?.at) ?? createdAt
   }
 
   /** Was the session closed when it was opened, and has this hold written nothing to its logs? */

@@ -21,30 +21,23 @@ import { damageFound, logDamaged } from '../session-errors.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
 import { copyBytes } from './fork.ts'
 import { FilesystemSession, type OpenContext } from './held-session.ts'
-import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { acquireLock, type AcquiredLock, type SessionLock } from './session-lock.ts'
 import { verifySession } from './verify.ts'
 
 /** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
-export function acquireSession(
+export const acquireSession = (
   directory: SessionDirectory,
   id: string,
-  manifest: Manifest | undefined,
   hold: SessionHold & { force?: boolean },
-): AcquiredLock {
-  const { root } = directory.paths
-  const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
-  const acquired = acquireLock(root, id, {
+  now: number,
+): AcquiredLock =>
+  acquireLock(directory.paths.root, id, {
     ...hold,
+    now,
     highestHoldEpoch: () => directory.highestHoldEpoch(),
-    // From the moment the lock is acquired, lists must not use a cached summary.
-    beforeAttempt: (holdEpoch, previousEpoch) => markHold({ root, createdAt, holdEpoch }, previousEpoch),
   })
-  confirmHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
-  return acquired
-}
 
 /** Opens a session that was just created. */
 export const openNewSession = (context: OpenContext, lock: SessionLock): Promise<FilesystemSession> =>

@@ -13,12 +13,12 @@ test('a holder that closes its session while it is judged, and then ends, has no
   const { lock, before } = acquireLock(root, session.id, {
     kind: 'writer',
     highestHoldEpoch: () => 1,
-    beforeAttempt: () => {},
+    now: 1,
   })
   expect(observeLock(root).standing).toBe('held')
   expect(observeLock(root, () => 'dead').standing).toBe('dead')
   const { standing } = observeLock(root, () => {
-    lock.release(before?.ends)
+    lock.release(before?.ends, 1)
     return 'dead'
   })
   expect(standing).toBe('released')

@@ -1,7 +1,7 @@
 import { explained } from '../../base/errors/if-possible.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
-import { isRecord, parseObject } from '../../base/text/fields.ts'
+import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
 import { runSync } from '../../base/process/run-generator.ts'
 import { fileRegister, type Register, type RegisterEntry } from '../../lease/index.ts'
@@ -9,6 +9,7 @@ import type { SessionHold } from '../driver.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { type LogPositions, parsePosition, storedEnds } from '../log/log-end.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
+import { type Activity, noteActivity } from './recent-sessions.ts'
 import type { Holder } from '../store.ts'
 
 /** The key of the lock in the register of a session's directory, which is also its directory's name there. */
@@ -25,6 +26,8 @@ export interface SessionLockRecord {
   holdEpoch: number
   /** Where the logs end, if the last holder has released the lock and closed them. */
   ends: LogPositions | undefined
+  /** What the last holder has noted for lists. */
+  activity: Activity | undefined
 }
 
 /** A lock, and whether it can be acquired. */
@@ -75,8 +78,8 @@ export interface SessionLockRequest extends SessionHold {
   force?: boolean
   /** Returns the highest hold epoch in the names of the session's segments. */
   highestHoldEpoch: () => number
-  /** Called before each attempt with the epoch of the new hold and of the last one; 0 if there was none. */
-  beforeAttempt: (holdEpoch: number, previousEpoch: number) => void
+  /** By the clock of the store, in milliseconds since the epoch. */
+  now: number
 }
 
 /** A lock that this process has just acquired, and how it was found. */
@@ -93,37 +96,47 @@ export function acquireLock(root: string, id: string, request: SessionLockReques
     const entry = readEntry(register)
     const { record: before, standing } = observe(entry)
     if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
-    const previousEpoch = before?.holdEpoch ?? 0
     // A torn record has lost its hold epoch: the register and the names of the segments count, too.
-    const holdEpoch = Math.max(entry.epoch, previousEpoch, request.highestHoldEpoch()) + 1
+    const holdEpoch = Math.max(entry.epoch, before?.holdEpoch ?? 0, request.highestHoldEpoch()) + 1
     if (!isHoldEpoch(holdEpoch))
       throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`, {
         hint: 'Remove that file, which stint did not write, from the directory of the session.',
       })
-    request.beforeAttempt(holdEpoch, previousEpoch)
-    const record = { holder: newHolder(request, holdEpoch), holdEpoch, ends: undefined }
+    const record = newRecord(request, holdEpoch, request.now)
     const won = swapEntry(register, entry, formatLockRecord(id, record))
     // Otherwise another process was faster: look again.
-    if (won !== undefined) return { lock: new SessionLock(root, id, won, record), standing, before }
+    if (won === undefined) continue
+    const lock = new SessionLock(root, id, won, record)
+    lock.note(before?.activity)
+    return { lock, standing, before }
   }
 }
 
 /** Creates the lock of a session that is being staged: no other process can hold it, or wait for it. */
-export function createLock(root: string, id: string, hold: SessionHold): SessionLock {
-  const record = { holder: newHolder(hold, 1), holdEpoch: 1, ends: undefined }
+export function createLock(root: string, id: string, hold: SessionHold, now: number): SessionLock {
+  const record = newRecord(hold, 1, now)
   const entry = swapEntry(lockRegister(root), { epoch: 0, text: undefined }, formatLockRecord(id, record))
   if (entry === undefined) throw new Error(`the lock of the new session ${id} exists`)
   return new SessionLock(root, id, entry, record)
 }
 
+const newRecord = (hold: SessionHold, holdEpoch: number, now: number): SessionLockRecord => ({
+  holder: newHolder(hold, holdEpoch),
+  holdEpoch,
+  ends: undefined,
+  activity: { at: now, isHeld: true },
+})
+
 /** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
+  readonly #root: string
   readonly #register: Register
   readonly #session: string
   #entry: RegisterEntry
   #record: SessionLockRecord
 
   constructor(root: string, session: string, entry: RegisterEntry, record: SessionLockRecord) {
+    this.#root = root
     this.#register = lockRegister(root)
     this.#session = session
     this.#entry = entry
@@ -145,17 +158,24 @@ export class SessionLock {
     if (top.epoch !== this.#entry.epoch || top.text !== this.#entry.text) throw sessionFenced(this.#session)
   }
 
-  /** Records that the holder is alive. */
-  beat(): void {
+  /** Shows lists what the record says. `before` is what they see now. */
+  note(before: Activity | undefined): void {
+    const { activity } = this.#record
+    if (activity !== undefined) noteActivity(this.#root, before, activity)
+  }
+
+  /** Records that the holder is alive; `now` is the time of the store's clock. */
+  beat(now: number): void {
     const { holder } = this.#record
     if (holder === undefined) return
-    if (!this.#replace({ ...this.#record, holder: { ...holder, beat: Date.now() } }))
+    const beating = { ...holder, beat: Date.now() }
+    if (!this.#replace({ ...this.#record, holder: beating, activity: { at: now, isHeld: true } }))
       throw sessionFenced(this.#session)
   }
 
   /** Releases the lock. With the ends of the logs, the next holder can skip the recovery. */
-  release(ends: LogPositions | undefined): void {
-    this.#release({ ...this.#record, holder: undefined, ends })
+  release(ends: LogPositions | undefined, lastAt: number): void {
+    this.#release({ ...this.#record, holder: undefined, ends, activity: { at: lastAt, isHeld: false } })
   }
 
   /** Releases the lock of a session that could not be opened, so that the session is as it was found. */
@@ -166,6 +186,7 @@ export class SessionLock {
       holdEpoch: this.#record.holdEpoch,
       holder: ends === undefined ? before?.holder : undefined,
       ends,
+      activity: before?.activity,
     })
   }
 
@@ -178,8 +199,10 @@ export class SessionLock {
   #replace(record: SessionLockRecord): boolean {
     const won = swapEntry(this.#register, this.#entry, formatLockRecord(this.#session, record))
     if (won === undefined) return false
+    const { activity } = this.#record
     this.#entry = won
     this.#record = record
+    this.note(activity)
     return true
   }
 }
@@ -210,7 +233,10 @@ function swapEntry(register: Register, before: RegisterEntry, text: string): Reg
 }
 
 /** Each text is unique, because the register tells epochs apart by their texts. */
-const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionLockRecord): string =>
+const formatLockRecord = (
+  session: string,
+  { holder, holdEpoch, ends, activity }: SessionLockRecord,
+): string =>
   JSON.stringify({
     schema_version: 1,
     session_id: session,
@@ -218,17 +244,20 @@ const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionL
     epoch: holdEpoch,
     holder,
     ends: ends && storedEnds(ends),
+    active_at: activity?.at,
   })
 
 /** Reads a record. An invalid one was torn by a power cut: its holder is dead and has not released it. */
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
   if (text === undefined) return undefined
-  const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ends: undefined }
-  const { epoch: holdEpoch, holder: stored, ends } = parseObject(text) ?? {}
+  const unknown = { ends: undefined, activity: undefined }
+  const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ...unknown }
+  const { epoch: holdEpoch, holder: stored, ends, active_at: at } = parseObject(text) ?? {}
+  const activity = isCount(at) ? { at, isHeld: stored !== undefined } : undefined
   if (!isHoldEpoch(holdEpoch)) return torn
-  if (stored === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(ends) }
+  if (stored === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(ends), activity }
   const holder = parseHolder(stored, holdEpoch)
-  return holder === undefined ? torn : { holder, holdEpoch, ends: undefined }
+  return holder === undefined ? torn : { holder, holdEpoch, ends: undefined, activity }
 }
 
 /** Can it, and the epoch after it, be part of the name of a segment? */

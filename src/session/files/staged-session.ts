@@ -14,7 +14,6 @@ import { ulid } from '../../base/text/id.ts'
 import { firstSegment } from '../log/log-files.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-errors.ts'
-import { forgetHold, markHold } from './list-cache.ts'
 import {
   formatManifest,
   SessionDirectory,
@@ -57,18 +56,14 @@ export class StagedSession implements Disposable {
     await disk.syncDirectory(paths.root)
   }
 
-  /** Publishes the session that the manifest names. `NAME_TAKEN`. `holdEpoch` is that of its lock. */
-  async publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): Promise<SessionDirectory> {
+  /** Publishes the session that the manifest names. `NAME_TAKEN`. */
+  async publish({ session_id: id }: Manifest): Promise<SessionDirectory> {
     const { disk, paths } = this.directory
     const sessions = dirname(paths.root)
     const root = join(sessions, id)
-    // The cache of lists may still have an earlier session with this id.
-    const hold = { root, createdAt: Date.parse(created_at), holdEpoch }
-    markHold(hold)
     try {
       await disk.rename(paths.root, root)
     } catch (error) {
-      forgetHold(hold)
       if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error
       throw sessionExists(basename(root), error)
     }
@@ -77,7 +72,6 @@ export class StagedSession implements Disposable {
     } catch (error) {
       // The creator hears that there is no session, so take it back: a second attempt needs the name.
       await disk.rename(root, paths.root)
-      forgetHold(hold)
       throw error
     }
     this.#isPublished = true

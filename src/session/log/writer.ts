@@ -95,6 +95,7 @@ export class LogWriter {
   #isQueued = false
   #isOpen = false
   #position: Position
+  #lastAt: number | undefined
   #segment: SegmentFile | undefined
   #checkpoint = ''
   #broken: unknown
@@ -123,6 +124,11 @@ export class LogWriter {
   /** The position after the last acknowledged record. */
   get position(): Position {
     return this.#position
+  }
+
+  /** When the last record was appended that this writer has acknowledged; undefined if there is none. */
+  get lastAt(): number | undefined {
+    return this.#lastAt
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
@@ -278,6 +284,7 @@ export class LogWriter {
     }
     segment.accept(bytes)
     this.#checkpoint = checkpoint
+    this.#lastAt = records.at(-1)?.receipt.at
     this.#position = { seq: firstSeq + records.length - 1, sum, segment: segment.name, offset: segment.end }
   }
 

@@ -142,6 +142,10 @@ export const sessionCases: StoreCases = {
     deepEqual(await valuesOf(store.list({ tool: 'b' }), 'id'), ['second'])
     deepEqual(await valuesOf(store.list({ workspace: '/one' }), 'id'), ['first'])
     deepEqual(await store.list({ workspace: '/one', tool: 'b' }), [])
+    deepEqual(await valuesOf(store.list({ newest: 1 }), 'id'), ['first'])
+    deepEqual(await valuesOf(store.list({ newest: 1, tool: 'b' }), 'id'), ['second'])
+    deepEqual(await valuesOf(store.list({ newest: 1, prefix: 'sec' }), 'id'), ['second'])
+    deepEqual(await store.list({ newest: 0 }), [])
     await first.close()
     equal((await store.list()).find(({ id }) => id === 'first')?.turns, 1)
   },
