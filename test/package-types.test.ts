@@ -75,6 +75,20 @@ test.each<[string, string, Record<string, string>]>([
   },
 )
 
+test('an option without help is an error that says so', async () => {
+  const project = join(consumer.path, 'help')
+  mkdirSync(project)
+  const source = `import { defineCommand } from 'stint/command'
+    defineCommand({ name: 'x', options: { name: { type: 'string' } }, run: (_, { options }) => options.name })`
+  writeFileSync(join(project, 'main.ts'), source)
+  const options = ['--module', 'nodenext', '--target', 'es2022', '--strict', '--noEmit']
+  const types = ['--skipLibCheck', '--types', 'node', '--typeRoots', tool('@types')]
+  const args = [tool('typescript/bin/tsc'), ...options, ...types, join(project, 'main.ts')]
+  const { stdout } = await consumer.run(process.execPath, args)
+  expect(stdout).toContain("Property 'help' is missing")
+  expect(stdout.match(/error TS/g)).toHaveLength(1)
+})
+
 test('arethetypeswrong finds no problem with the types of any subpath', async () => {
   const attw = tool('@arethetypeswrong/cli/dist/index.js')
   const args = [attw, consumer.tarball, '--profile', 'esm-only', '--format', 'json']

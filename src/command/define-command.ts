@@ -42,14 +42,18 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   render?(data: Data, screen: Screen, args: Args): string
 }
 
-export interface TableCommand<Table extends OptionTable, Data, Given = CommandContext> extends CommandBase<
-  ParsedArgs<Table>,
+export interface TableCommand<
+  Table extends OptionTable,
   Data,
-  Given
-> {
+  Given = CommandContext,
+  Usage extends string = string,
+> extends CommandBase<ParsedArgs<Table, Usage>, Data, Given> {
   options?: Table
-  /** How help shows the positionals; without it, the command takes none. */
-  positionals?: string
+  /**
+   * The positionals, as help shows them: `FILE` must be given, `[FILE]` may be, `FILE...` once or more often,
+   * `[FILE...]` any number of times. Those that may be left out come last. Without it, there are none.
+   */
+  positionals?: Usage
   /** Whether everything from the first positional on is the command line of another program. */
   stopAtPositional?: boolean
   parse?: undefined
@@ -110,10 +114,11 @@ export interface CommandGroup {
  * })
  * await runMain(build)
  */
-export function defineCommand<const Table extends OptionTable, Data>(
-  command: TableCommand<Table, Data>,
-): Command
 export function defineCommand<Args, Data>(command: ParserCommand<Args, Data>): Command
+// The last, because TypeScript explains only why the last overload does not fit.
+export function defineCommand<const Table extends OptionTable, Data, const Usage extends string = ''>(
+  command: TableCommand<Table, Data, CommandContext, Usage>,
+): Command
 export function defineCommand(command: object): Command {
   return command as Command
 }
@@ -122,8 +127,8 @@ export function defineCommand(command: object): Command {
  * Declares a command without a scratch, which works even on a full or read-only disk. It has no children, so
  * it has no --timeout and no --grace either.
  */
-export function defineBareCommand<const Table extends OptionTable, Data>(
-  command: TableCommand<Table, Data, BareContext>,
+export function defineBareCommand<const Table extends OptionTable, Data, const Usage extends string = ''>(
+  command: TableCommand<Table, Data, BareContext, Usage>,
 ): Command {
   return { ...(command as object as Command), bare: true }
 }

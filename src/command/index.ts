@@ -5,7 +5,7 @@
  */
 export type { Envelope, EnvelopeError, EnvelopeMeta } from './reply.ts'
 export type { BareContext, ChildExit, CommandContext, RunChild } from './context.ts'
-export type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
+export type { OptionSpec, OptionTable, OptionValues, ParsedArgs, Positionals } from './option.ts'
 export type { Paint, Screen } from './stdio.ts'
 export { StintError, type StintErrorOptions } from '../base/errors/stint-error.ts'
 export { runMain, type RunMainOptions } from './run-main.ts'

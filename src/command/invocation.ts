@@ -1,7 +1,7 @@
 import { explained } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { OptionTable, OptionValues } from './option.ts'
-import { checkRequired, parseArguments } from './parse-arguments.ts'
+import { checkPositionals, checkRequired, parseArguments } from './parse-arguments.ts'
 import type { Command } from './define-command.ts'
 
 /** Options that many tools have themselves: a command's own option or own parser takes precedence. */
@@ -78,11 +78,10 @@ export function readInvocation(command: Command, argv: readonly string[]): Invoc
   }
   const parsed = parseArguments(argv, optionsOf(command), { stopAtPositional: command.stopAtPositional })
   const settings = runtimeValues(parsed.options as unknown as RuntimeOptions)
-  const [extra] = parsed.positionals
-  if (extra !== undefined && command.positionals === undefined && !settings.help) {
-    throw new StintError('ARG_ERROR', `unexpected argument ${JSON.stringify(extra)}`)
+  if (!settings.help) {
+    checkPositionals(parsed.positionals, command.positionals)
+    checkRequired(parsed.options, command.options ?? {})
   }
-  if (!settings.help) checkRequired(parsed.options, command.options ?? {})
   const volume = readVolume(command, parsed.options)
   // A command with its own timeout decides itself what happens then.
   if (command.options?.timeout !== undefined) settings.timeoutMs = undefined

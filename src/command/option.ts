@@ -34,10 +34,10 @@ type GivenValue<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
         ? Choice | undefined
         : string | undefined
 
-/** The arguments of a command with an option table. */
-export interface ParsedArgs<Table extends OptionTable> {
+/** The arguments of a command with an option table, and with positionals that this usage describes. */
+export interface ParsedArgs<Table extends OptionTable, Usage extends string = string> {
   options: OptionValues<Table>
-  positionals: string[]
+  positionals: Positionals<Usage>
   /** How many of the positionals stood before `--`; undefined without it. */
   dashesAt?: number
 }
@@ -46,3 +46,18 @@ export interface ParsedArgs<Table extends OptionTable> {
 export type OptionValues<Table extends OptionTable> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]>
 }
+
+/** The words that a usage describes: `FILE [MORE…]` is a string, then any number of them. */
+export type Positionals<Usage extends string> = string extends Usage
+  ? string[]
+  : Usage extends `${infer Place} ${infer Rest}`
+    ? [...WordsAt<Place>, ...Positionals<Rest>]
+    : WordsAt<Usage>
+
+type WordsAt<Place extends string> = Place extends '' | '--'
+  ? []
+  : Place extends `[${string}` | `${string}]`
+    ? string[]
+    : Place extends `${string}...` | `${string}…`
+      ? [string, ...string[]]
+      : [string]

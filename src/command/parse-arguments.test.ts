@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkRequired, parseArguments } from './parse-arguments.ts'
+import { checkPositionals, checkRequired, parseArguments } from './parse-arguments.ts'
 
 const table = {
   flag: { type: 'boolean', short: 'f', help: '' },
@@ -175,4 +175,26 @@ test('an option that is required must be given, and the refusal says how', () =>
   )
   expect(() => check('--to=x')).toThrow('--tags is missing')
   expect(() => check('--to=', '--tags=')).not.toThrow()
+})
+
+test.each<[usage: string | undefined, words: string[], problem: string | undefined]>([
+  [undefined, [], undefined],
+  [undefined, ['a'], 'unexpected argument "a"'],
+  ['FILE', ['a'], undefined],
+  ['FILE', [], 'FILE is missing'],
+  ['FILE', ['a', 'b'], 'unexpected argument "b"'],
+  ['FROM TO', ['a'], 'TO is missing'],
+  ['[FILE]', [], undefined],
+  ['[FILE]', ['a', 'b'], 'unexpected argument "b"'],
+  ['FILE...', [], 'FILE is missing'],
+  ['FILE…', ['a', 'b', 'c'], undefined],
+  ['[FILE...]', [], undefined],
+  ['NAME [FILE…]', [], 'NAME is missing'],
+  ['NAME [FILE…]', ['a', 'b', 'c'], undefined],
+  ['-- COMMAND [ARGUMENT…]', [], 'COMMAND is missing'],
+  ['[CHANGES] [-- PATH…]', ['a', 'b', 'c'], undefined],
+])('the usage %s takes %j: %s', (usage, words, problem) => {
+  const check = (): void => checkPositionals(words, usage)
+  if (problem === undefined) expect(check).not.toThrow()
+  else expect(check).toThrow(expect.objectContaining({ code: 'ARG_ERROR', message: problem }) as Error)
 })

@@ -72,6 +72,17 @@ export function checkRequired(values: Readonly<Record<string, unknown>>, table: 
   }
 }
 
+/** `ARG_ERROR` unless there are as many positionals as a usage such as `FILE [MORE...]` describes. */
+export function checkPositionals(words: readonly string[], usage = ''): void {
+  const places = (usage.match(/\[[^\]]*\]|\S+/g) ?? []).filter((place) => place !== '--')
+  const missing = places.filter((place) => !place.startsWith('['))[words.length]
+  if (missing !== undefined)
+    throw new StintError('ARG_ERROR', `${missing.replace(/\.\.\.$|…$/, '')} is missing`)
+  const extra = words[places.length]
+  if (extra !== undefined && !places.some((place) => /(?:\.\.\.|…)\]?$/.test(place)))
+    throw new StintError('ARG_ERROR', `unexpected argument ${JSON.stringify(extra)}`)
+}
+
 /** An option in a word of the command line. */
 interface WrittenOption {
   name: string

@@ -17,7 +17,7 @@ export const completionCommand = defineBareCommand({
   name: 'completion',
   summary:
     'Completion for bash, zsh and fish: commands, options, agents, sessions, and the holders of claims.',
-  positionals: '[bash|zsh|fish]',
+  positionals: '[bash|zsh|fish] [WORD…]',
   stream: true,
   options: {
     for: { type: 'boolean', help: 'list what can follow these words (used by the scripts)' },

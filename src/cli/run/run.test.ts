@@ -217,8 +217,8 @@ test('a symlink in the scratch is removed as a link, and its target stays', asyn
 })
 
 test.each([
-  [['run'], 'no command to run'],
-  [['run', '--'], 'no command to run'],
+  [['run'], 'COMMAND is missing'],
+  [['run', '--'], 'COMMAND is missing'],
   [['run', '--timeout', 'soon', '--', 'true'], '--timeout takes a duration'],
   [['run', '--timeout'], '--timeout needs a value'],
   [['run', '--keep', 'maybe', '--', 'true'], '--keep must be one of'],

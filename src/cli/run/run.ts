@@ -88,11 +88,6 @@ export const run = defineCommand({
     ['stint run --lock --resource deploy:prod -- ./deploy.sh', 'one deploy at a time'],
   ],
   async settings({ options, positionals }) {
-    if (positionals.length === 0) {
-      throw new StintError('ARG_ERROR', 'no command to run', {
-        hint: 'Write it after --, as in: stint run -- npm test',
-      })
-    }
     const stray = lockOptions.find((name) => isGiven(options[name]))
     const { ttl } = options
     if (!options.lock && stray !== undefined) throw new StintError('ARG_ERROR', `--${stray} goes with --lock`)
@@ -109,7 +104,7 @@ export const run = defineCommand({
     }
   },
   async run(context, { options, positionals }) {
-    const [program = '', ...args] = positionals
+    const [program, ...args] = positionals
     const lease = options.lock
       ? await (await import('./hold-lease.ts')).holdLease(context, options)
       : undefined

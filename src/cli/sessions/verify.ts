@@ -22,7 +22,7 @@ export const verifyCommand = defineBareCommand({
     all: { type: 'boolean', help: 'every session' },
     ...storeOption,
   },
-  positionals: 'ID',
+  positionals: '[ID]',
   examples: [
     ['stint sessions verify mine', 'one session'],
     ['stint sessions verify --all', 'all of them'],

@@ -14,8 +14,8 @@ export const tempWhyCommand = defineBareCommand({
     ['stint temp why "$TMPDIR/report.json"', 'a file in a scratch'],
     ['stint temp why /var/tmp/socket --json', 'a path elsewhere that a run tracks'],
   ],
-  async run(_, { positionals }) {
-    const path = onlyPath(positionals)
+  async run(_, { positionals: [path] }) {
+    if (path === '' || path.includes('\0')) throw new StintError('ARG_ERROR', 'this cannot be a path')
     const found = await tracePath(path, Date.now())
     if (found === undefined) throw notFound(path)
     const { entry, contexts, tracked } = found
@@ -55,13 +55,6 @@ const fates: Record<TempEntry['reason'], string> = {
   'foreign-owner': 'it stays: it belongs to another user',
   symlink: 'it stays: a symbolic link is never followed',
   'not-stint': 'it stays: it does not belong to stint',
-}
-
-function onlyPath(positionals: readonly string[]): string {
-  const [path, extra] = positionals
-  if (path === undefined || path === '' || path.includes('\0') || extra !== undefined)
-    throw new StintError('ARG_ERROR', 'give exactly one path')
-  return path
 }
 
 function notFound(path: string): StintError {

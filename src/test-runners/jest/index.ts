@@ -5,7 +5,7 @@
  */
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { ScratchContext } from '../../scratch/index.ts'
-import { scratchKey } from './scratch-key.ts'
+import { type CurrentScratch, scratchKey } from './scratch-key.ts'
 
 /**
  * The context of the running test, in the scratch of the run. It is removed after the test, whether the test
@@ -17,12 +17,16 @@ import { scratchKey } from './scratch-key.ts'
  * })
  */
 export function scratch(): ScratchContext {
-  const current = (globalThis as { [scratchKey]?: () => ScratchContext | undefined })[scratchKey]
+  const current = (globalThis as { [scratchKey]?: () => CurrentScratch })[scratchKey]
   if (current === undefined)
     throw new StintError('ARG_ERROR', 'scratch() needs the Jest environment of stint', {
       hint: "Set testEnvironment: 'stint/jest/environment' in the configuration of Jest.",
     })
   const context = current()
+  if (context === 'concurrent')
+    throw new StintError('ARG_ERROR', 'scratch() does not work in test.concurrent', {
+      hint: 'Jest does not tell which of its concurrent tests calls. Use test, or createScratch() of stint.',
+    })
   if (context === undefined)
     throw new StintError('ARG_ERROR', 'scratch() belongs in a test or its beforeEach', {
       hint: 'In beforeAll, or at the top level of a file, no test is running whose files these could be.',

@@ -139,14 +139,20 @@ test('leaks: fail fails the tests that leave files, and no others', async () => 
   expect(project.remains()).toEqual([])
 })
 
-test('the error of scratch() says what is missing: the environment, or a running test', async () => {
+test('the error of scratch() says what is missing: the environment, or a test that runs alone', async () => {
   const source = `${imports}
+    beforeAll(() => { try { scratch() } catch (error) { console.log(error.message) } })
     test('is alone', () => { throw scratch() })
     test.concurrent('is not alone', async () => { throw scratch() })
     test.concurrent('is not alone either', async () => { await new Promise(setImmediate) })`
-  await using project = new TestProject('jest', { 'alone.test.js': source })
+  const single = `${imports}
+    test.concurrent('is the only one', async () => { scratch() })`
+  await using project = new TestProject('jest', { 'alone.test.js': source, 'single.test.js': single })
   const together = await project.test(['alone'])
   expect(together.printed).toContain('scratch() belongs in a test or its beforeEach')
+  expect(together.printed).toContain('scratch() does not work in test.concurrent')
+  const one = await project.test(['single'])
+  expect([one.code, one.printed]).toEqual([1, expect.stringContaining('does not work in test.concurrent')])
   const without = await project.test(['alone', '--env', 'node'])
   expect(without.printed).toContain('scratch() needs the Jest environment of stint')
   expect(project.remains()).toEqual([])

@@ -1,12 +1,14 @@
 import type { ScratchContext } from '../../scratch/index.ts'
 import { keepOf, leaksOf, type TestOptions } from '../options.ts'
 import { TestFile } from '../test-file.ts'
-import { scratchKey } from './scratch-key.ts'
+import { type CurrentScratch, scratchKey } from './scratch-key.ts'
 
 /** The part of jest-circus's test that is used here. */
 interface JestTest {
   name: string
   parent?: { name: string; parent?: JestTest['parent'] }
+  /** Whether it was declared with `test.concurrent`. */
+  concurrent?: boolean
   errors: unknown[]
 }
 
@@ -83,10 +85,9 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
       this.#file.close(this.#options, this.#say)
     }
 
-    /** The context of the running test; undefined if several run concurrently. */
-    #current(): ScratchContext | undefined {
-      const [context, second] = this.#running.values()
-      return second === undefined ? context : undefined
+    #current(): CurrentScratch {
+      const [context] = this.#running.values()
+      return [...this.#running.keys()].some(({ concurrent }) => concurrent) ? 'concurrent' : context
     }
 
     #begin(test: JestTest): void {
