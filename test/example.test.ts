@@ -113,7 +113,7 @@ test.concurrent('a bundle name that leads out of the directory is refused', asyn
 })
 
 test.concurrent.each([
-  ['bundle.mjs', [], 'no files to bundle'],
+  ['bundle.mjs', [], 'FILE is missing'],
   ['bundle.mjs', ['--nmae', 'x', 'a.css'], 'unknown option --nmae'],
   ['bundle-parse-args.mjs', [], 'no files to bundle'],
   ['bundle-parse-args.mjs', ['--nmae', 'x', 'a.css'], `Unknown option '--nmae'`],

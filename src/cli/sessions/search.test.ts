@@ -74,9 +74,9 @@ test('search passes over a session that cannot be read, and says so', async () =
 })
 
 test.each([
-  [[], 'give exactly one text'],
+  [[], 'TEXT is missing'],
   [[''], 'give exactly one text'],
-  [['two', 'words'], 'give exactly one text'],
+  [['two', 'words'], 'unexpected argument "words"'],
   [['--regex', '('], 'not a regular expression: ('],
 ])('search refuses %j', async (args, message) => {
   await using world = new SessionWorld()

@@ -161,7 +161,7 @@ test('prune says what would go, and moves it only with --yes; what is in use or 
 })
 
 test.each([
-  [['rm'], 'no session given'],
+  [['rm'], 'ID is missing'],
   [['prune', '--state', 'closed'], 'say what stays'],
   [['prune', '--keep', '1', '--state', 'active'], '--state'],
 ])('%j is refused, and changes nothing', async (args, message) => {
