@@ -32,7 +32,7 @@ export interface DiskRules {
 /** Reads what is at a path, with the id that git would give to its contents as they are on disk. */
 export function readDiskEntry(rules: DiskRules, path: string): DiskEntry {
   const absolute = bytePath(`${rules.root}/${path}`)
-  const stat = unless(['ENOTDIR'], () => lstatSync(absolute, { throwIfNoEntry: false }))
+  const stat = unless(['ENOTDIR', 'ELOOP'], () => lstatSync(absolute, { throwIfNoEntry: false }))
   if (stat === undefined) return { kind: 'nothing' }
   if (stat.isDirectory()) return { kind: 'directory' }
   if (stat.isSymbolicLink()) {

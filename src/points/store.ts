@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
 import { listIfReadable } from '../base/fs/exists.ts'
 import { ensureHome, ensureHomeDirectory, stintHome, withHomeErrors } from '../base/fs/home.ts'
@@ -126,6 +126,8 @@ export async function withStore<Result>(
     // A git process that was killed leaves this file, and no other writer is there.
     ifPossible(() => unlinkSync(store.file('git/index.lock')))
     return await act(store)
+  } catch (error) {
+    throw codedError(error, `use the restore points of ${root}`)
   } finally {
     await lease.release()
   }

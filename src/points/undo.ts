@@ -1,3 +1,4 @@
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { latin1Of, utf8Of } from '../base/fs/paths.ts'
 import { newSessionId } from '../base/text/id.ts'
@@ -212,9 +213,14 @@ function attempt(act: () => void): { error: unknown } | undefined {
 async function finish(store: PointStore, undo: UnfinishedUndo, sessionId: string): Promise<UndoResult> {
   const written = undo.changes.map(({ path }) => path)
   const request = { root: store.root, kind: 'undo-done', sessionId, agent: 'stint undo' } as const
-  await addPoint(store, request, { isSynced: true, begun: undo.id, written })
-  leaveNotices(store, undo, changeSets(readPoints(store)))
-  removeMark(store)
+  try {
+    await addPoint(store, request, { isSynced: true, begun: undo.id, written })
+    ifPossible(() => leaveNotices(store, undo, changeSets(readPoints(store))))
+    removeMark(store)
+  } catch (error) {
+    const message = `the files are written, but the undo could not be noted: ${errorMessage(error)}`
+    throw new StintError('UNDO_UNFINISHED', message, { cause: error })
+  }
   return { id: undo.id, written }
 }
 

@@ -185,7 +185,7 @@ function removeEmptyDirectories(rules: DiskRules, path: string): void {
 const hasLinkAbove = (rules: DiskRules, path: string): boolean =>
   parentsOf(path).some((parent) => {
     const directory = bytePath(`${rules.root}/${parent}`)
-    const stat = unless(['ENOTDIR'], () => lstatSync(directory, { throwIfNoEntry: false }))
+    const stat = unless(['ENOTDIR', 'ELOOP'], () => lstatSync(directory, { throwIfNoEntry: false }))
     return stat?.isSymbolicLink() ?? false
   })
 

@@ -7,6 +7,7 @@
  *
  * Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the error that it got
  * or 0, its name, its path. The call with the number FAULT_AT gets the error FAULT_ERROR of its kind.
+ * With FAULT_KILLS, the process is killed there instead, before the call.
  * FAULT_COUNT is a file with the number of calls so far, which all processes share. With FAULT_DELAY_MS,
  * every counted call first waits for that many milliseconds.
  */
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -57,7 +59,7 @@ static const Kind Watches = {"watch", {ENOSPC}};
 static const char *directories, *files;
 static atomic_long *count;
 static long failing_at;
-static int failing_error;
+static int failing_error, kills;
 static long delay_ms;
 static int log_file = -1;
 
@@ -80,6 +82,7 @@ __attribute__((constructor)) static void start(void) {
   log_file = next_syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
   failing_at = atol(getenv("FAULT_AT"));
   failing_error = atoi(getenv("FAULT_ERROR"));
+  kills = getenv("FAULT_KILLS") != NULL;
   directories = getenv("FAULT_DIRECTORIES");
   files = getenv("FAULT_FILES");
   delay_ms = getenv("FAULT_DELAY_MS") ? atol(getenv("FAULT_DELAY_MS")) : 0;
@@ -106,6 +109,7 @@ static int fault(const Kind *kind, const char *path) {
   char line[PATH_MAX + 200];
   int length = snprintf(line, sizeof line, "%ld %d %d %s %s\n", number, errors, error, kind->name, path);
   next_syscall(SYS_write, log_file, line, length);
+  if (error != 0 && kills) kill(getpid(), SIGKILL);
   return error;
 }
 
