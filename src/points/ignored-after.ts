@@ -35,7 +35,7 @@ async function ignoredPaths(
     await makeRules(store, directory, rules, deletions)
     return await checkIgnore(store, directory, deletions)
   } finally {
-    rmSync(directory, { recursive: true, force: true })
+    ifPossible(() => rmSync(directory, { recursive: true, force: true }))
   }
 }
 

@@ -4,6 +4,7 @@ export { environmentWithoutGit, gitOutput } from './git.ts'
 export { filesChangedByOthersSince, takeUndoneNotices } from './notices.ts'
 export type { Point, PointKind } from './point.ts'
 export { findStore, listStores, type PointStore } from './store.ts'
+export { describeStore, type StoreReport, sweepPoints, type SweptStore } from './sweep-points.ts'
 export { type PointOutcome, type PointRequest, takePoint } from './take-point.ts'
 export type { PathChange } from './tree-diff.ts'
 export {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { ulid } from '../base/text/id.ts'
 import { gitFailure, runGit } from './git.ts'
@@ -32,6 +33,6 @@ export const mergeBlobs =
       const written = await store.git(['hash-object', '-w', '--stdin'], { input: exit.stdout })
       return written.toString().trim()
     } finally {
-      rmSync(directory, { recursive: true, force: true })
+      ifPossible(() => rmSync(directory, { recursive: true, force: true }))
     }
   }

@@ -114,6 +114,22 @@ export async function withStore<Result>(
   const problem = pointsProblem(root)
   if (problem !== undefined) throw pointsOff(root, problem)
   const key = storeKey(root)
+  return await lockStore(key, waitMs, deadline, async (store) => {
+    try {
+      return await act(store ?? (await createStore(root, key, deadline)))
+    } catch (error) {
+      throw codedError(error, `use the restore points of ${root}`)
+    }
+  })
+}
+
+/** Runs `act` while no other process writes to the store with this key; it gets none if there is none yet. */
+export async function lockStore<Result>(
+  key: string,
+  waitMs: number,
+  deadline: number | undefined,
+  act: (store: PointStore | undefined) => Promise<Result>,
+): Promise<Result> {
   const lease = await acquireLease({
     sessionId: newSessionId(),
     resource: `points:${key}`,
@@ -122,12 +138,10 @@ export async function withStore<Result>(
     purpose: 'restore points',
   })
   try {
-    const store = openStore(key, deadline) ?? (await createStore(root, key, deadline))
+    const store = openStore(key, deadline)
     // A git process that was killed leaves this file, and no other writer is there.
-    ifPossible(() => unlinkSync(store.file('git/index.lock')))
+    if (store !== undefined) ifPossible(() => unlinkSync(store.file('git/index.lock')))
     return await act(store)
-  } catch (error) {
-    throw codedError(error, `use the restore points of ${root}`)
   } finally {
     await lease.release()
   }

@@ -1,4 +1,4 @@
-import { lstatSync, unlinkSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
@@ -125,6 +125,3 @@ function notePause(root: string, error: unknown): boolean {
   createPrivateFile(pauseFile(root), errorMessage(error))
   return true
 }
-
-/** Has points taken again, after a sweep has managed one. */
-export const endPause = (root: string): void => void ifPossible(() => unlinkSync(pauseFile(root)))

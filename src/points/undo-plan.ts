@@ -88,8 +88,13 @@ export async function planUndo(sets: readonly UndoneChanges[], merge: Merge): Pr
  */
 export function findObstacles(rules: DiskRules, changes: readonly FileChange[]): UndoConflict[] {
   const vacated = new Set(changes.filter(({ to }) => to === undefined).map(({ path }) => path))
-  return changes.flatMap(({ path, from, to }) => {
-    const why = parentObstacle(rules, path, vacated) ?? pathObstacle(rules, { path, from, to }, vacated)
+  const placed = new Set(changes.filter(({ to }) => to !== undefined).map(({ path }) => path))
+  return changes.flatMap((change) => {
+    const { path, to } = change
+    const isBelowFile = to !== undefined && parentsOf(path).some((parent) => placed.has(parent))
+    const why = isBelowFile
+      ? 'one of the change sets needs a file where the other needs a directory'
+      : (parentObstacle(rules, path, vacated) ?? pathObstacle(rules, change, vacated))
     return why === undefined ? [] : [{ path, why }]
   })
 }
@@ -115,7 +120,7 @@ function parentObstacle(rules: DiskRules, path: string, vacated: ReadonlySet<str
 
 function pathObstacle(
   rules: DiskRules,
-  { path, from, to }: Omit<FileChange, 'isMerged'>,
+  { path, from, to }: FileChange,
   vacated: ReadonlySet<string>,
 ): string | undefined {
   const disk = readDiskEntry(rules, path)

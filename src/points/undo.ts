@@ -91,8 +91,12 @@ export async function previewUndo(
     changes: (changes[index] ?? []).filter(isChosen),
     since: new Map((since[index] ?? []).map((change) => [change.path, change])),
   }))
-  const plan = await keepIgnored(store, await planUndo(undone, mergeBlobs(store)))
-  return { ...plan, conflicts: [...plan.conflicts, ...findObstacles(diskRules(store), plan.changes)] }
+  try {
+    const plan = await keepIgnored(store, await planUndo(undone, mergeBlobs(store)))
+    return { ...plan, conflicts: [...plan.conflicts, ...findObstacles(diskRules(store), plan.changes)] }
+  } catch (error) {
+    throw codedError(error, `compare the files of ${store.root}`)
+  }
 }
 
 const diskRules = ({ root, facts }: PointStore): DiskRules => ({

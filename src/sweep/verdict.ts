@@ -30,6 +30,7 @@ export type RemoveReason =
   | 'removed-session'
   | 'unfinished-session'
   | 'unused-lock'
+  | 'old-points'
   | 'superseded'
 export type KeepReason =
   | 'owner-alive'

@@ -7,6 +7,7 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -97,6 +98,15 @@ export class PointWorld extends World {
     work()
     await this.point('end', sessionId, more)
     return granted
+  }
+
+  /** Returns a time after which every change of a file has a later ctime: the clock for files has ticks. */
+  afterTick(): number {
+    const now = Date.now()
+    const probe = join(this.tmp, 'probe')
+    do writeFileSync(probe, '')
+    while (statSync(probe).ctimeMs <= now + 1)
+    return now + 1
   }
 
   /** Undoes change sets, as the command does for a user who agrees. */

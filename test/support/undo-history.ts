@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../../src/base/errors/if-possible.ts'
 import {
@@ -85,7 +76,8 @@ export class UndoHistory {
     const { store, sets, present } = await readChangeSets(world.repo, lastActAt)
     if (this.#open !== undefined) this.#open.turn.after = readOracleTree(world.repo)
     const before = readOracleTree(world.repo)
-    const turns = this.#turns.filter(() => this.#random() < 0.4).toReversed()
+    const share = this.#pick([1, 2, 3, this.#turns.length]) / Math.max(1, this.#turns.length)
+    const turns = this.#turns.filter(() => this.#random() < share).toReversed()
     const chosen = turns.flatMap(({ id }) => sets.find((set) => set.id === id) ?? [])
     if (chosen.length !== turns.length) return 'a turn has no change set'
     const changes = await readChanges(store, chosen)
@@ -159,7 +151,7 @@ export class UndoHistory {
     if (turn.isEndSeen) {
       await world.point('end', sessionId)
       turn.after = worked
-    } else this.#open = { turn, lastActAt: pastTick(world.tmp) }
+    } else this.#open = { turn, lastActAt: world.afterTick() }
   }
 
   #work(): void {
@@ -228,15 +220,6 @@ export class UndoHistory {
 }
 
 const lstatOf = (path: string) => ifPossible(() => lstatSync(path))
-
-/** Returns a time after which every change of a file has a later ctime: the kernel's clock for files has ticks. */
-function pastTick(directory: string): number {
-  const now = Date.now()
-  const probe = join(directory, 'probe')
-  do writeFileSync(probe, '')
-  while (statSync(probe).ctimeMs <= now + 1)
-  return now + 1
-}
 
 /**
  * A change set of a turn whose end was seen has exactly the paths that the session changed. Without a seen

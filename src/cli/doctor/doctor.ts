@@ -19,6 +19,7 @@ import { tryHome, tryTemp } from '../health/file-trial.ts'
 import { findHooks, judgeHooks } from '../health/hooks.ts'
 import { claimsIn, judgeHomeLeases } from '../health/leases.ts'
 import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
+import { judgePoints, readPointStores } from '../health/points.ts'
 import { checkShell, judgeIdentity, judgeNode } from '../health/runtime.ts'
 import { judgeHomeSessions } from '../health/sessions.ts'
 import { storeOfEnvironment } from '../store.ts'
@@ -75,6 +76,7 @@ async function examineHome(examination: Examination, home: string): Promise<void
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
   if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
   await examination.check('home files', () => tryHome(home), isUsable)
+  await examination.check('points', () => judgePoints(readPointStores()), isUsable)
   await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
 }
 

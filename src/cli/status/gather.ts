@@ -10,6 +10,7 @@ import { judgeSpace, readSpace } from '../health/file-system.ts'
 import { findHooks, judgeHooks } from '../health/hooks.ts'
 import { claimsIn, judgeHomeLeases, judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
+import { judgePoints, readPointStores, sumPoints } from '../health/points.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { countStates, judgeHomeSessions, judgeSessions } from '../health/sessions.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
@@ -63,6 +64,7 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
     ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
     ...judgeHomeSessions(inHome.sessions),
     ...judgeSessions(server?.sessions ?? [], { prefix: '', onServer: true }),
+    ...judgePoints(inHome.points),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
   )
@@ -77,6 +79,7 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
     runs: temp.entries.filter(isRun).map(describeRun),
     sessions: describeSessions([...inHome.sessions, ...(server?.sessions ?? [])]),
     orphans,
+    points: sumPoints(inHome.points),
     disk,
     hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state }) => ({ agent, place, path, state })),
     without_hooks: hooks?.without ?? [],
@@ -98,6 +101,7 @@ async function lookAtHome(examination: Examination, sources: StatusSources) {
     path,
     claims: await look('leases', sources.claims),
     sessions: (await look('sessions', sources.sessions)) ?? [],
+    points: (await look('points', readPointStores)) ?? [],
     space: await look('home disk', (at) => ({ name: 'home', ...readSpace(at) })),
   }
 }

@@ -54,7 +54,7 @@ function renderLists(data: StatusData, screen: Screen, shown: number): StatusTex
         'Temp',
         data.root === null ? 'none yet' : `${pathOf(data.root, titleColumns + left.length)}${left}`,
       ),
-      ...section('Disk', diskText(disk)),
+      ...section('Disk', `${diskText(disk)}${pointsText(data)}`),
       ...section('Hooks', truncate(hooksText(data), columns - titleColumns)),
       ...section('Workspaces', claimsText(data), claimLines(data, room, shown)),
       ...section(
@@ -81,6 +81,9 @@ function diskText(disk: StatusData['disk']): string {
   if (first?.text === second?.text) return first?.text ?? 'unknown'
   return texts.map(({ name, text }) => `${name} ${text}`).join('; ')
 }
+
+const pointsText = ({ points }: StatusData): string =>
+  points.points === 0 ? '' : `; restore points ${formatBytes(points.bytes)}`
 
 /** `Claude Code, Codex installed; git incomplete`: agents by the state of their hooks. */
 function hooksText({ hooks }: StatusData): string {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { explained, ifPossible } from '../../base/errors/if-possible.ts'
 import { errorMessage, notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
+import { nothingRemoved } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
@@ -99,6 +100,7 @@ async function sweepScope(
     if (!dryRun) await recordSweep(report)
     // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
     addDirectories(report, 'unused-lock', ifPossible(() => sweepLocks(inHome)) ?? [])
+    if (!dryRun) await addOldPoints(report, olderThanMs)
   }
   const data = sweepData(report, dryRun)
   if (data.failures.length > 0) throw sweepFailure(data)
@@ -111,6 +113,16 @@ function addDirectories(
   swept: ReturnType<typeof sweepLocks>,
 ): void {
   for (const { path, removal } of swept) addToReport(report, { path, type: 'directory', reason }, removal)
+}
+
+/** Removes old restore points, and packs and verifies the others; `stint doctor` reports what is wrong. */
+async function addOldPoints(report: SweepReport, olderThanMs = 0): Promise<void> {
+  const { sweepPoints } = await import('../../points/index.ts')
+  for (const { directory, removedPoints, bytesFreed } of await sweepPoints({ olderThanMs }).catch(() => [])) {
+    if (removedPoints === 0) continue
+    const removal = { ...nothingRemoved(), bytes: bytesFreed, disk_bytes: bytesFreed, removed: removedPoints }
+    addToReport(report, { path: directory, type: 'directory', reason: 'old-points' }, removal)
+  }
 }
 
 interface TimerOptions {

@@ -43,6 +43,7 @@ const fates: Record<TempEntry['reason'], string> = {
   'removed-session': 'a sweep of sessions removes it',
   'unfinished-session': 'a sweep of sessions removes it',
   'unused-lock': 'no session holds it, and it has not been used for a week',
+  'old-points': 'points of more than 14 days, or over 2 GiB, are removed',
   'owner-alive': 'it is removed when its run ends',
   'child-alive': 'it stays: its run is dead, but a child of it is alive',
   'owner-unknown': 'it stays for a day: it is unknown whether its run is alive',
