@@ -51,7 +51,7 @@ export async function sweepPoints(options: SweepPointsOptions = {}): Promise<Swe
     const result = await lockStore(key, 1000, Date.now() + sweepBudgetMs, (store) =>
       store === undefined ? Promise.resolve(retryLater(key)) : sweepStore(store, options),
     ).catch((error: unknown) => ({
-      root: key,
+      directory: storeDirectory(key),
       removedPoints: 0,
       bytesFreed: 0,
       problem: errorMessage(error),

@@ -63,7 +63,7 @@ test('on a healthy machine every check passes, in the documented order, and noth
   expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
   expect(code).toBe(0)
   const names = ['node', 'processes', 'guard', 'home', 'home mount', 'home space', 'leases', 'home files']
-  const others = ['sessions', 'temp', 'temp mount', 'temp space', 'temp files', 'orphans']
+  const others = ['points', 'sessions', 'temp', 'temp mount', 'temp space', 'temp files', 'orphans']
   expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks'])
   const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
   for (const { name } of checks) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'))
