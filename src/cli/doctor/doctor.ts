@@ -76,7 +76,7 @@ async function examineHome(examination: Examination, home: string): Promise<void
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
   if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
   await examination.check('home files', () => tryHome(home), isUsable)
-  await examination.check('points', () => judgePoints(readPointStores()), isUsable)
+  await examination.check('points', async () => judgePoints(await readPointStores(home)), isUsable)
   await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
 }
 

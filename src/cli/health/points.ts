@@ -1,11 +1,17 @@
+import { join } from 'node:path'
+import { hasEntries } from '../../base/fs/exists.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { describeStore, listStores, type StoreReport } from '../../points/index.ts'
+import type { StoreReport } from '../../points/index.ts'
 import { plural } from '../text/format.ts'
 import { type Check, ok, warn } from './check.ts'
 
-/** Describes the restore points of all worktrees. */
-export const readPointStores = (): StoreReport[] => listStores().map(describeStore)
+/** Describes the restore points of all worktrees; loads the code for them only if there are some. */
+export async function readPointStores(home: string): Promise<StoreReport[]> {
+  if (!hasEntries(join(home, 'points'))) return []
+  const { describeStore, listStores } = await import('../../points/index.ts')
+  return listStores().map(describeStore)
+}
 
 /** One check for each store that needs attention, or one for all. */
 export function judgePoints(stores: readonly StoreReport[]): Check[] {

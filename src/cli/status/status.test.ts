@@ -49,6 +49,7 @@ const nothing = {
   runs: [],
   sessions: { total: 0, states: { active: 0, closed: 0, crashed: 0, locked: 0, damaged: 0 }, open: [] },
   orphans: { count: 0, bytes: 0, disk_bytes: 0, files: 0, partial: false },
+  points: { worktrees: 0, points: 0, bytes: 0 },
   hooks: [],
   without_hooks: [],
 }
