@@ -82,6 +82,13 @@ test('the README begins with the demo and the tests, and CI runs the tests', () 
   expect(readPage('.ci/run')).toContain(`\n${second}\n`)
 })
 
+test('docs/commands.md has what --help prints', async () => {
+  await using world = new World()
+  const script = join(projectRoot, 'scripts/commands-page.mjs')
+  const { code, stderr } = await world.start(process.execPath, [script, '--check']).finished
+  expect([code, stderr]).toEqual([0, ''])
+})
+
 test('every test that the guarantees page names exists', () => {
   const named = [...readPage('docs/guarantees.md').matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g)].map(
     ([, path]) => path,
