@@ -42,28 +42,23 @@ function timeOf({ timestamp }: Json): number | undefined {
 
 function entriesIn(json: Json): Entry[] {
   const { type, message, payload, data } = json
-  // Codex; its lines of type `response_item` repeat what the person and the model said.
-  if (isRecord(payload)) return codexEntries(payload, type)
+  // Codex; its lines of type `event_msg` repeat what was said.
+  if (isRecord(payload)) return type === 'response_item' ? codexEntries(payload) : []
   // Copilot.
   if (isRecord(data) && isString(type)) return copilotEntries(data, type)
+  if (!isString(type) || !['user', 'assistant', 'gemini', 'tool_result'].includes(type)) return []
   // Claude Code and Qwen Code.
-  if (isRecord(message)) return blocksOf(message.content ?? message.parts, whoIs(message.role ?? type))
+  if (isRecord(message)) return blocksOf(message.content ?? message.parts, whoIs(type))
   // Gemini.
-  if (type !== 'user' && type !== 'gemini') return []
   const calls = Array.isArray(json.toolCalls) ? json.toolCalls.filter(isRecord) : []
   return [
     ...blocksOf(json.content, whoIs(type)),
-    ...calls.map(({ name, args }) => callOf(name, args)),
-    ...calls.map(({ result }) => resultOf(result)),
+    ...calls.flatMap(({ name, args, result }) => [callOf(name, args), resultOf(result)]),
   ]
 }
 
-function codexEntries(payload: Json, lineType: unknown): Entry[] {
-  const { type, message, name, arguments: args, input, output } = payload
-  if (lineType === 'event_msg' && isString(message)) {
-    if (type === 'user_message') return [{ who: 'user', text: message }]
-    return type === 'agent_message' ? [{ who: 'assistant', text: message }] : []
-  }
+function codexEntries({ type, role, content, name, arguments: args, input, output }: Json): Entry[] {
+  if (type === 'message') return role === 'user' || role === 'assistant' ? blocksOf(content, role) : []
   if (type === 'function_call' || type === 'custom_tool_call') return [callOf(name, args ?? input)]
   return type === 'function_call_output' || type === 'custom_tool_call_output' ? [resultOf(output)] : []
 }
