@@ -1,4 +1,4 @@
-// Writes docs/commands.md from what `stint … --help` prints; with --check, it fails if the page says otherwise.
+// Writes docs/commands.md from what `stint … --help` prints; with --check, fails if the page differs.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
