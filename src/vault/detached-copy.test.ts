@@ -3,10 +3,13 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
 import { projectRoot, until, World } from '../../test/support/world.ts'
+import { readProcessStat } from '../base/process/platform.ts'
+import { readProcessTable } from '../base/process/process-table.ts'
 import { copyTranscriptDetached } from './detached-copy.ts'
 
 const program = join(projectRoot, 'dist/bin/vault-copy.cjs')
-const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
+/** Of this file alone: a conversation whose id a process names counts as open. */
+const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b01'
 
 class User extends World {
   readonly transcript = join(this.tmp, `user/.claude/projects/p/${id}.jsonl`)
@@ -17,6 +20,14 @@ class User extends World {
     super()
     mkdirSync(dirname(this.transcript), { recursive: true })
     writeFileSync(this.transcript, 'one\n')
+  }
+
+  /** Waits for the copiers, which nobody waits for: they still write to the vault. */
+  async copiersEnd(): Promise<void> {
+    const { processes, environmentOf } = readProcessTable()
+    const pids = processes.map(({ pid }) => pid)
+    const copiers = pids.filter((pid) => environmentOf(pid).includes(`\0STINT_HOME=${this.env.STINT_HOME}\0`))
+    await until('the copiers have ended', () => copiers.every((pid) => readProcessStat(pid) === undefined))
   }
 
   get kept(): string | undefined {
@@ -35,6 +46,7 @@ test('the end of a turn copies whole lines, and the end of a session all of it, 
   appendFileSync(user.transcript, 'ished"}\n')
   copyTranscriptDetached({ agent: 'claude' }, program, user.env)
   await until('all conversations of the agent are kept', () => user.kept?.endsWith('ished"}\n'))
+  await user.copiersEnd()
 })
 
 test('the copier is no process of the session: it runs in /, without the variables of the agent', async () => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
 
-const claudeId = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
+const claudeId = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b03'
 const codexId = '4a7d9b63-1f2e-4a8b-8c2d-3e4f5a6b7c8d'
 const token = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'
 

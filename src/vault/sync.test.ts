@@ -20,7 +20,8 @@ import type { VaultAgent } from './places.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
+/** Of this file alone: a conversation whose id a process names counts as open. */
+const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b02'
 const other = '4a7d9b63-1f2e-4a8b-8c2d-3e4f5a6b7c8d'
 const dayMs = 86_400_000
 

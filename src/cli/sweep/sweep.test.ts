@@ -353,7 +353,7 @@ test('Ctrl-C ends a sweep in the middle of a large scratch, and the next sweep r
 
 test('the sweep of the timer copies what is new into the vault, but makes no vault', async () => {
   await using world = new World()
-  const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
+  const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b04'
   const user = join(world.tmp, 'user')
   mkdirSync(join(user, '.claude/projects/p'), { recursive: true })
   writeFileSync(join(user, `.claude/projects/p/${id}.jsonl`), '{}\n')
