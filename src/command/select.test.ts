@@ -34,9 +34,11 @@ test('--help --all lists every command of a group, and of the groups in it', asy
   const { stdout } = await world.stint(['--help', '--all'])
   expect(stdout).toMatch(/^ {2}lock acquire +claim a workspace or paths in it$/m)
   expect(stdout).toMatch(/^ {2}demo +see stint at work/m)
-  expect((await world.stint(['help', '--all'])).stdout).toBe(stdout)
+  for (const line of ['help --all', '--all --help', '--all -h', '--quiet --all --help'])
+    expect(await world.stint(line.split(' ')), line).toMatchObject({ code: 0, stdout, stderr: '' })
   const sessions = await world.stint(['sessions', '--help', '--all'])
   expect(sessions.stdout).toMatch(/^ {2}prune +move old ones to the trash$/m)
+  expect((await world.stint(['sessions', '--all', '--help'])).stdout).toBe(sessions.stdout)
 })
 
 test('-v prints the version, as --version does', async () => {
