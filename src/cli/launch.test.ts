@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPrograms } from '../../test/support/copy-tree.ts'
-import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
+import { openToAll, stintBin, unprivileged, World } from '../../test/support/world.ts'
 
 /** An installation of its own, so that no other test makes its caches. */
 function install(world: World) {
@@ -82,10 +82,10 @@ test('an invalid cache, or a directory where none can be made, does no harm', as
   await using other = new World({}, openToAll)
   const elsewhere = install(other)
   chmodSync(elsewhere.directory, 0o555)
-  const as = isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {}
   chmodSync(world.tmp, 0o777)
   chmodSync(dirname(elsewhere.directory), 0o755)
   const args = [join(elsewhere.directory, 'stint.cjs'), 'run', '--', 'echo', 'hi']
-  expect(await world.start(process.execPath, args, as).finished).toMatchObject({ code: 0, stdout: 'hi\n' })
+  const ran = await world.start(process.execPath, args, { cwd: '/', ...unprivileged }).finished
+  expect(ran).toMatchObject({ code: 0, stdout: 'hi\n' })
   expect(elsewhere.caches()).toEqual([])
 })

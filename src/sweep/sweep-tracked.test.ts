@@ -12,7 +12,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../test/support/plant.ts'
 import { sweep } from '../../test/support/sweep-data.ts'
-import { isRoot, openToAll, stintBin, World } from '../../test/support/world.ts'
+import { openToAll, stintBin, unprivileged, World } from '../../test/support/world.ts'
 import { measureTree } from '../base/fs/measure-tree.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
@@ -111,10 +111,10 @@ test('a sweep whose current directory is tracked leaves it to another sweep', as
 
 test('a tracked path that cannot be examined is a failure, and stays on record', async () => {
   await using world = new World({}, openToAll)
-  const other = isRoot ? { uid: 65534, gid: 65534 } : {}
-  const root = join(world.tmp, `stint-${other.uid ?? process.geteuid?.()}`)
+  const root = join(world.tmp, `stint-${unprivileged.uid ?? process.geteuid?.()}`)
   chmodSync(world.tmp, 0o777)
-  const start = (args: string[]) => world.start(process.execPath, args, { cwd: '/', ...other }).finished
+  const start = (args: string[]) =>
+    world.start(process.execPath, args, { cwd: '/', ...unprivileged }).finished
   const closed = join(world.tmp, 'closed')
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}

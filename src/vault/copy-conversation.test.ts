@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
-import { isRoot, World } from '../../test/support/world.ts'
+import { openToAll, stintBin, unprivileged, World } from '../../test/support/world.ts'
 import { readRecord, recordName } from './conversation-record.ts'
 import { type Copied, copyConversation, isAsRecorded, type Source } from './copy-conversation.ts'
 
@@ -24,8 +24,8 @@ class Desk extends World {
   readonly vault = join(this.tmp, 'vault/claude/one')
   path = join(this.tmp, 'project/a.jsonl')
 
-  constructor() {
-    super()
+  constructor(parent?: string) {
+    super({}, parent)
     mkdirSync(dirname(this.path))
   }
 
@@ -228,11 +228,24 @@ test('a link, a directory and a pipe in place of a file are reported, and the ot
   expect(desk.generations).toEqual(['one\n'])
 })
 
-test.skipIf(isRoot)('a file that may not be read is reported', async () => {
-  await using desk = new Desk()
-  writeFileSync(desk.path, 'one\n')
+test('a file that may not be read is reported, and the others are copied', async () => {
+  await using desk = new Desk(openToAll)
+  const open = join(dirname(desk.path), 'b.jsonl')
+  for (const path of [desk.path, open]) writeFileSync(path, 'one\n')
   chmodSync(desk.path, 0)
-  expect((await desk.copy()).unreadable).toEqual([{ path: desk.path, error: 'EACCES' }])
+  chmodSync(desk.tmp, 0o777)
+  const files = [...desk.source.files, { name: 'b.jsonl', path: open }]
+  const code = `
+    const { copyConversation } = await import(${JSON.stringify(join(stintBin, '../../vault/copy-conversation.js'))})
+    const [vault, source] = process.argv.slice(1)
+    process.stdout.write(JSON.stringify(await copyConversation(vault, JSON.parse(source))))`
+  const args = ['--input-type=module', '-e', code, desk.vault, JSON.stringify({ ...desk.source, files })]
+  const { stdout } = await desk.start(process.execPath, args, { cwd: '/', ...unprivileged }).finished
+  expect(JSON.parse(stdout)).toMatchObject({
+    files: 1,
+    unreadable: [{ path: desk.path, error: 'EACCES' }],
+  })
+  expect(generationsOf(desk.vault, 'b.jsonl')).toEqual(['one\n'])
 })
 
 test('files are private, and names of directories cannot lead out of the vault', async () => {

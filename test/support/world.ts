@@ -13,6 +13,9 @@ export const stintBin = join(projectRoot, 'dist/bin/stint.cjs')
 /** Root can mount and change users; other users need a user namespace. */
 export const isRoot = process.geteuid?.() === 0
 
+/** Starts a process for which permissions count: as another user if this one is root. */
+export const unprivileged: { uid?: number; gid?: number } = isRoot ? { uid: 65534, gid: 65534 } : {}
+
 export interface Finished {
   code: number | null
   signal: NodeJS.Signals | null

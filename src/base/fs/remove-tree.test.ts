@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { grow } from '../../../test/support/grow.ts'
 import { startSwapper } from '../../../test/support/swapper.ts'
-import { isRoot, stintBin, World } from '../../../test/support/world.ts'
+import { stintBin, unprivileged, World } from '../../../test/support/world.ts'
 import { measureTree } from './measure-tree.ts'
 import { removalSteps, removeTree } from './remove-tree.ts'
 import { runInTurns } from '../process/run-generator.ts'
@@ -74,17 +74,16 @@ test('removal stops at the limit and leaves the rest', async () => {
 
 test('own directories without permissions are removed', async () => {
   await using world = new World()
-  if (isRoot) chmodSync(world.tmp, 0o777)
+  chmodSync(world.tmp, 0o777)
   // As a user without root's privileges, which override permissions.
   const script = `mkdir -p tree/a/b tree/c && touch tree/a/f tree/a/b/g tree/c/h && chmod 0 tree/a/b && chmod 500 tree/c tree/a && chmod 0 tree/a`
   const code = `
     const { removeTree } = await import(${JSON.stringify(join(stintBin, '../../base/fs/remove-tree.js'))})
     process.stdout.write(JSON.stringify(removeTree('tree')))`
-  const as = isRoot ? { uid: 65534, gid: 65534 } : {}
-  await world.start('sh', ['-c', script], { cwd: world.tmp, ...as }).finished
+  await world.start('sh', ['-c', script], { cwd: world.tmp, ...unprivileged }).finished
   const removed = await world.start(process.execPath, ['--input-type=module', '-e', code], {
     cwd: world.tmp,
-    ...as,
+    ...unprivileged,
   }).finished
   expect(JSON.parse(removed.stdout)).toEqual({
     removed: 7,

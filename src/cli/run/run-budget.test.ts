@@ -1,7 +1,14 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Finished, isRoot, isRunning, openToAll, until, World } from '../../../test/support/world.ts'
+import {
+  type Finished,
+  isRunning,
+  openToAll,
+  unprivileged,
+  until,
+  World,
+} from '../../../test/support/world.ts'
 
 const run = (world: World, flags: string[], script: string): Promise<Finished> =>
   world.stint(['run', ...flags, '--', 'sh', '-c', script])
@@ -109,11 +116,10 @@ test('a program that fails by itself keeps its exit code; an exceeded budget is 
 test('unreadable directories are not counted, and there is a warning', async () => {
   await using world = new World({}, openToAll)
   chmodSync(world.tmp, 0o777)
-  const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
   // Closed before it is filled: a check of the budget may come at any moment.
   const script = 'mkdir "$TMPDIR/d"; exec 3> "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"; head -c 900000 /dev/zero >&3'
   const args = ['run', '--max-bytes', '500KB', '--json', '--', 'sh', '-c', script]
-  const result = await world.stint(args, { cwd: '/', ...asOther })
+  const result = await world.stint(args, { cwd: '/', ...unprivileged })
   expect([result.code, result.envelope().warnings]).toEqual([
     0,
     ['BUDGET: some directories cannot be read; their contents are not counted'],

@@ -10,7 +10,7 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parallelRuns } from '../../../test/support/parallel-runs.ts'
-import { isRoot, isRunning, openToAll, stintBin, until, World } from '../../../test/support/world.ts'
+import { isRunning, openToAll, stintBin, unprivileged, until, World } from '../../../test/support/world.ts'
 import { parseOwnerLink } from '../../scratch/owner.ts'
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
@@ -111,13 +111,12 @@ test('a program that locks or removes its scratch, its record or the trash leave
   ]
   for (const script of mischief) {
     for (const guard of [[], ['--no-guard']]) {
-      const as = isRoot ? { uid: 65534, gid: 65534 } : {}
       const result = await world.stint(['run', ...guard, '--json', '--', 'sh', '-c', script], {
         cwd: '/',
-        ...as,
+        ...unprivileged,
       })
       expect([script, result.envelope()]).toMatchObject([script, { ok: true, warnings: [] }])
-      const root = join(world.tmp, `stint-${isRoot ? 65534 : process.geteuid?.()}`)
+      const root = join(world.tmp, `stint-${unprivileged.uid ?? process.geteuid?.()}`)
       expect([...readdirSync(root), ...readdirSync(join(root, 'run'))]).toEqual(['run', 'trash'])
       await until('the trash is empty', () =>
         readdirSync(join(root, 'trash')).every((name) => name === '.swept'),
