@@ -1,6 +1,6 @@
 import { ancestorsOf, type Machine, thisMachine } from '../base/process/platform.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import { type Claim, isSameProcess } from './claim-record.ts'
+import { type Claim, isSameProcess } from './claim.ts'
 
 // A party is anything that can hold a claim: a session, a subagent of it, a program under `stint run --lock`.
 // A party that was started by another works for it: the two never conflict, while two children of one do.
@@ -9,18 +9,13 @@ import { type Claim, isSameProcess } from './claim-record.ts'
 export interface Kin {
   session_id: string
   ancestors?: readonly string[]
-  /** It counts as its parent in every comparison, as the MCP server of an agent does. */
-  as_parent?: true
 }
 
 /** Whether both are one party, or one works for the other. */
-export function areKin(a: Kin, b: Kin): boolean {
-  const [one, other] = [countsAs(a), countsAs(b)]
-  return one === other || a.ancestors?.includes(other) === true || b.ancestors?.includes(one) === true
-}
-
-const countsAs = ({ session_id, ancestors, as_parent }: Kin): string =>
-  (as_parent && ancestors?.[0]) || session_id
+export const areKin = (a: Kin, b: Kin): boolean =>
+  a.session_id === b.session_id ||
+  a.ancestors?.includes(b.session_id) === true ||
+  b.ancestors?.includes(a.session_id) === true
 
 /** Where a party comes from: the processes above its own, and the sessions that its variables name. */
 export interface Descent {
@@ -31,7 +26,7 @@ export interface Descent {
   isComplete: boolean
   sessions: readonly string[]
   /** The variables that name them, as `NAME=value`. */
-  marks?: readonly string[]
+  variables: readonly string[]
 }
 
 /** Variables in which agents pass their session to their children. */
@@ -55,7 +50,7 @@ export function readDescent(pid: number, env: NodeJS.ProcessEnv = process.env): 
     processes: line.slice(1),
     isComplete: last?.ppid === 0 && last.started !== null,
     sessions: sessionVariables.flatMap((name) => env[name] || []),
-    marks: sessionVariables.flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
+    variables: sessionVariables.flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
   }
 }
 
@@ -64,8 +59,6 @@ export interface PartyRequest {
   sessionId?: string
   /** The session of a subagent, whose process is that of its session. */
   parent?: string
-  /** The party counts as its parent in every comparison. */
-  asParent?: true
   /** Called only if the claims of others may matter. */
   descent?: () => Descent
 }
@@ -92,11 +85,11 @@ function findParents(claims: readonly Claim[], readDescent: PartyRequest['descen
   // Without a claim of others, no process needs to be looked up.
   const descent = claims.length === 0 ? undefined : readDescent?.()
   if (descent === undefined) return []
-  const { machine, processes, isComplete, sessions, marks = [] } = descent
+  const { machine, processes, isComplete, sessions, variables } = descent
   const above = processes.flatMap((process) => {
     const identity = { ...machine, ...process }
     const held = claims.filter(({ holders }) => holders.some((holder) => isSameProcess(holder, identity)))
-    const possible = held.filter((claim) => !isOfOtherSession(claim, marks))
+    const possible = held.filter((claim) => !isOfOtherSession(claim, variables))
     return chooseParents(possible, sessions)
   })
   const isVisible = ({ boot, pidns, host }: Identity): boolean =>
@@ -109,11 +102,11 @@ function findParents(claims: readonly Claim[], readDescent: PartyRequest['descen
 }
 
 /** Whether a claim of a process with several sessions is not that of the session which the variables name. */
-function isOfOtherSession({ policy }: Claim, marks: readonly string[]): boolean {
-  const mark = policy?.shared_process ? policy.mark : undefined
-  if (mark === undefined) return false
-  const variable = mark.slice(0, mark.indexOf('=') + 1)
-  return marks.some((each) => each.startsWith(variable) && each !== mark)
+function isOfOtherSession({ origin }: Claim, variables: readonly string[]): boolean {
+  const variable = origin?.shared_process ? origin.variable : undefined
+  if (variable === undefined) return false
+  const name = variable.slice(0, variable.indexOf('=') + 1)
+  return variables.some((each) => each.startsWith(name) && each !== variable)
 }
 
 /**

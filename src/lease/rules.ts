@@ -1,29 +1,28 @@
 import type { Identity } from '../base/process/liveness.ts'
 import {
   type BrokenClaim,
-  type CallPolicy,
   type Claim,
-  type ClaimHolder,
   type ClaimMode,
   type ClaimOrigin,
   type ClaimsRecord,
-  defaultBusyTtlMs,
-  type HolderCall,
   isSameProcess,
-} from './claim-record.ts'
-import { isInForce, maxRetryAfterMs, type Observation, remainingMs } from './claim-status.ts'
-import { backgroundOf, isDeserted } from './claim-work.ts'
+  maxTtlMs,
+} from './claim.ts'
+import { claimLiveness, forceOf, isInForce, leftoverMs, leftoversOf, msUntil, type Observation } from './force.ts'
 import { areKin, findAncestors, type Kin, type PartyRequest } from './party.ts'
+import type { Now } from './register.ts'
 
-/** The outcome of a rule. The rules are pure functions of the record, a request and an observation. */
+// The rules about claims: pure functions of the record, a request and an observation.
+
+/** The outcome of a rule. */
 export interface Decision<Answer> {
   /** The record to write; absent if nothing changes. */
   next?: ClaimsRecord
   answer: Answer
 }
 
-/** A call that is about to begin. */
-export type NewCall = Omit<HolderCall, 'since' | 'waiting_since'>
+/** No caller pauses longer before it asks again: a holder may release long before its claim expires. */
+export const maxRetryAfterMs = 3000
 
 export interface AcquireRequest extends PartyRequest {
   sessionId: string
@@ -31,101 +30,171 @@ export interface AcquireRequest extends PartyRequest {
   holder: Identity | null
   paths: readonly string[]
   mode: ClaimMode
-  ttlMs: number
-  busyTtlMs?: number
-  purpose?: string | null
-  /** A call that the holder begins. */
-  call?: NewCall
-  policy?: CallPolicy
+  /** How long the claim lasts without a renewal, in milliseconds. */
+  forMs: number
+  purpose?: string
+  /** The time of the request in clock ticks since boot, for a claim that is kept by its processes. */
+  ticks?: number
   /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
-  /** Called only for a claim that does not have it yet. */
+  /** The session has one process: a second living one with this id is the party `<id>@<pid>`. */
+  isOneProcess?: boolean
+  /** Called at each grant, and for a claim that does not have it yet. */
   origin?: () => ClaimOrigin
-  /** The seconds since boot, if the claim is to get a pass: see `marks.ts`. */
-  passUptime?: number
 }
 
-export type AcquireAnswer =
-  | { granted: true; claim: Claim; tookOver: Claim[] }
-  | { granted: false; by: Claim; retryAfterMs: number }
-export type Granted = Extract<AcquireAnswer, { granted: true }>
-export type Refused = Extract<AcquireAnswer, { granted: false }>
+export type AcquireAnswer = Granted | Refused
+export interface Granted {
+  granted: true
+  claim: Claim
+  /** The session did not hold it before. */
+  isNew: boolean
+  tookOver: Claim[]
+}
+export interface Refused {
+  granted: false
+  by: Claim
+  retryAfterMs: number
+}
 
-/**
- * Grants what is free, stale or the session's own; refuses what conflicts with another claim in force.
- * `tried` is the answer of an earlier attempt, whose swap may have won and been overtaken.
- */
+/** Grants what is free, stale or the party's own; refuses what conflicts with another claim in force. */
 export function decideAcquire(
   record: ClaimsRecord,
   request: AcquireRequest,
   observation: Observation,
   nextFence: number,
-  tried?: AcquireAnswer,
 ): Decision<AcquireAnswer> {
-  const own = ownClaim(record, request)
-  // A claim that only dead processes hold is granted anew, with a new fence and the processes they have left.
-  const left = own !== undefined && isDeserted(own, observation) ? own : undefined
-  const mine = left === undefined ? own : undefined
+  const sessionId = partyIn(record, request, observation)
+  const ownClaim = findOwn(record, { ...request, sessionId })
+  const current = ownClaim !== undefined && goesOn(ownClaim, observation) ? ownClaim : undefined
   const others = record.claims
-    .filter((claim) => claim !== mine)
-    .map((claim) => renameAncestor(claim, mine?.session_id, request.sessionId))
-  const remaining = others.filter((claim) => claim !== left && isInForce(claim, observation))
-  const wanted = {
-    paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
-    mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
-  }
-  const as_parent = request.asParent ?? mine?.as_parent
-  const known = { session_id: request.sessionId, ancestors: mine?.ancestors, as_parent, ...wanted }
-  const isBlocked = remaining.some((claim) => areInConflict(claim, known))
-  const mayHaveParent = request.parent !== undefined || (mine === undefined ? others.length > 0 : isBlocked)
-  // A claim keeps its ancestors while it stands, even if theirs have ended.
-  const found = mayHaveParent ? findAncestors(record.claims, request) : undefined
-  const ancestors =
-    found === undefined ? mine?.ancestors : [...new Set([...(mine?.ancestors ?? []), ...found])]
-  const party = { session_id: request.sessionId, ancestors, as_parent, ...wanted }
-  const by = isBlocked ? remaining.find((claim) => areInConflict(claim, party)) : undefined
-  if (by !== undefined) return refuse(record, by, observation)
+    .filter((claim) => claim !== ownClaim)
+    .map((claim) => renameAncestor(claim, current?.session_id, sessionId))
+  const inForce = others.filter((claim) => isInForce(claim, observation))
+  const wanted = wantedBy(request, current)
+  const ancestors = ancestorsIn(record, { ...request, sessionId }, current, inForce, wanted)
+  const party = { session_id: sessionId, ancestors, ...wanted }
+  const blocker = inForce.find((claim) => areInConflict(claim, party))
+  if (blocker !== undefined) return refuse(record, blocker, observation)
 
-  // A request for nothing new keeps its fence; one for more is a new grant.
-  const isWider = mine === undefined || wanted.mode !== mine.mode || !isSameList(wanted.paths, mine.paths)
-  const fence = isWider ? nextFence : mine.fence
-  const holders = joinHolders(mine?.holders ?? [], request, observation)
-  const isJoint = mine !== undefined && (mine.detached || holders.length > 1)
-  const claim: Claim = {
-    session_id: request.sessionId,
-    pid: holders[0]?.pid ?? null,
-    acquired_at: mine?.acquired_at ?? Math.round(observation.now.wall),
-    // The other holders keep refreshing at the pace of their own time to live.
-    ttl_ms: isJoint ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
-    busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
-    ...refreshedAt(observation),
-    ...wanted,
-    fence,
-    first_fence: mine === undefined || (isWider && mine.narrowed) ? fence : mine.first_fence,
-    purpose: request.purpose ?? mine?.purpose ?? null,
-    narrowed: !isWider && mine.narrowed,
-    detached: request.holder === null || (mine?.detached ?? false),
-    holders,
-  }
-  if (ancestors !== undefined) claim.ancestors = ancestors
-  if (as_parent) claim.as_parent = as_parent
-  const origin = mine?.origin ?? request.origin?.()
-  if (origin !== undefined) claim.origin = origin
-  const policy = request.policy ?? mine?.policy
-  if (policy !== undefined) claim.policy = policy
-  const ticks = mine === undefined ? request.call?.ticks : mine.ticks
-  if (ticks !== undefined) claim.ticks = ticks
-  const { passUptime: uptime } = request
-  // The marks of the former pass are in `holders`: this one has its own.
-  if (uptime !== undefined) claim.pass = { uptime, mono: Math.round(observation.now.mono), folded: 0 }
-  const background = left?.policy === undefined ? mine?.background : backgroundOf(left, observation)
-  if (background !== undefined && background.length > 0) claim.background = background
-  const stale = others.filter((other) => !remaining.includes(other))
-  // If the record has the claim of the earlier attempt, that attempt has removed the claims it took over.
-  const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
-  const tookOver = hasWon ? [...tried.tookOver, ...stale] : stale
-  return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
+  const claim = grant(request, current, party, observation, nextFence)
+  const tookOver = others.filter((other) => !inForce.includes(other))
+  const next = { ...record, fence: Math.max(record.fence, claim.fence), claims: [...inForce, claim] }
+  delete next.last
+  return { next, answer: { granted: true, claim, isNew: current === undefined, tookOver } }
 }
+
+/** The id under which a party has, or would have, its claim here. */
+export function partyIn(
+  { claims }: ClaimsRecord,
+  { sessionId, holder, isOneProcess }: Pick<AcquireRequest, 'sessionId' | 'holder' | 'isOneProcess'>,
+  { liveness }: Pick<Observation, 'liveness'>,
+): string {
+  if (!isOneProcess || holder === null) return sessionId
+  const isOurs = ({ holders }: Claim): boolean => holders.some((each) => isSameProcess(each, holder))
+  const second = `${sessionId}@${holder.pid}`
+  const named = claims.find(({ session_id }) => session_id === sessionId)
+  if (named === undefined || named.holders.length === 0 || isOurs(named)) return sessionId
+  if (claims.some((claim) => claim.session_id === second && isOurs(claim))) return second
+  return named.holders.some((each) => liveness(each) !== 'dead') ? second : sessionId
+}
+
+/**
+ * The party's own claim. One process can host many sessions, so an equal pid proves nothing: a claim moves to
+ * another id only if its host says so. Outside of repositories a session has a claim for each path.
+ */
+function findOwn(
+  { claims }: ClaimsRecord,
+  { sessionId, renamedFrom, holder, paths }: AcquireRequest,
+): Claim | undefined {
+  const isHere = (claim: Claim): boolean => !isOutside(paths) || isSameList(claim.paths, paths)
+  const own = claims.find((claim) => claim.session_id === sessionId && isHere(claim))
+  if (own !== undefined || renamedFrom === undefined || holder === null) return own
+  return claims.find(
+    (claim) =>
+      claim.session_id === renamedFrom &&
+      isHere(claim) &&
+      claim.holders.some((each) => isSameProcess(each, holder)),
+  )
+}
+
+/** Whether a claim goes on at the next call. One whose turn or process has ended is granted anew. */
+const goesOn = (claim: Claim, observation: Observation): boolean =>
+  claim.ends === undefined && claimLiveness(claim, observation) !== 'dead'
+
+const wantedBy = ({ paths, mode }: AcquireRequest, current: Claim | undefined): ClaimedPaths => ({
+  paths: unionOf(current?.paths ?? [], paths),
+  mode: current?.mode === 'exclusive' ? current.mode : mode,
+})
+
+/** The sessions that the party works for. A claim keeps its ancestors while it stands. */
+function ancestorsIn(
+  record: ClaimsRecord,
+  request: AcquireRequest,
+  current: Claim | undefined,
+  inForce: readonly Claim[],
+  wanted: ClaimedPaths,
+): string[] | undefined {
+  const known = { session_id: request.sessionId, ancestors: current?.ancestors, ...wanted }
+  const matters = request.parent !== undefined || inForce.some((claim) => areInConflict(claim, known))
+  const ancestors = matters ? findAncestors(record.claims, request) : undefined
+  return ancestors === undefined
+    ? current?.ancestors
+    : [...new Set([...(current?.ancestors ?? []), ...ancestors])]
+}
+
+/** The claim that a granted request has. A request for nothing new keeps its fence. */
+function grant(
+  request: AcquireRequest,
+  current: Claim | undefined,
+  party: ClaimedPaths & Kin,
+  observation: Observation,
+  nextFence: number,
+): Claim {
+  const { now } = observation
+  const isSame =
+    current !== undefined && party.mode === current.mode && isSameList(party.paths, current.paths)
+  const fence = isSame ? current.fence : nextFence
+  const leftMs = current === undefined ? 0 : msUntil(current, current.until, now)
+  const claim: Claim = {
+    session_id: party.session_id,
+    holders: joinHolders(current, request.holder, observation),
+    paths: [...party.paths],
+    mode: party.mode,
+    fence,
+    first_fence: current?.first_fence ?? fence,
+    acquired_at: current?.acquired_at ?? Math.round(now.wall),
+    ...untilIn(Math.max(leftMs, request.forMs), now),
+  }
+  const ticks = current === undefined ? request.ticks : current.ticks
+  if (ticks !== undefined) claim.ticks = ticks
+  const purpose = request.purpose ?? current?.purpose
+  if (purpose !== undefined) claim.purpose = purpose
+  const origin = current?.origin ?? request.origin?.()
+  if (origin !== undefined) claim.origin = origin
+  if (party.ancestors !== undefined) claim.ancestors = [...party.ancestors]
+  return claim
+}
+
+const untilIn = (ms: number, now: Now): Pick<Claim, 'clock' | 'until' | 'until_wall'> => ({
+  clock: now.clock,
+  until: Math.round(now.mono + ms),
+  until_wall: Math.round(now.wall + ms),
+})
+
+/** A claim that belongs to no process stays so: a process that joins it must not end it by its death. */
+function joinHolders(
+  current: Claim | undefined,
+  holder: Identity | null,
+  { liveness }: Observation,
+): Identity[] {
+  if (current?.holders.length === 0) return []
+  const living = (current?.holders ?? []).filter((each) => liveness(each) !== 'dead')
+  return holder === null ? living : withHolder(living, holder)
+}
+
+const withHolder = (holders: readonly Identity[], holder: Identity): Identity[] =>
+  holders.some((each) => isSameProcess(each, holder)) ? [...holders] : [...holders, holder]
 
 /** A session that goes on under another id keeps its children. */
 function renameAncestor(claim: Claim, before: string | undefined, after: string): Claim {
@@ -133,139 +202,132 @@ function renameAncestor(claim: Claim, before: string | undefined, after: string)
   return { ...claim, ancestors: claim.ancestors.map((id) => (id === before ? after : id)) }
 }
 
-/** The answer to a request that a claim is in the way of. */
-export const refusedBy = (by: Claim, observation: Observation): Refused => ({
-  granted: false,
-  by,
-  retryAfterMs: Math.ceil(remainingMs(by, observation, maxRetryAfterMs)),
-})
-
 /**
- * Refuses because of a claim in force. The first refusal after the death of an agent that has left processes
- * notes the time: from then on they keep the claim for as long as background work does.
+ * Refuses because of a claim in force. The first refusal after the death of an agent, or after an interrupted
+ * turn, sets the time at which the processes they have left behind stop to count.
  */
-export function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
-  const answer = refusedBy(by, observation)
-  if (by.dead_since !== undefined || !isDeserted(by, observation)) return { answer }
-  const noted: Claim = { ...by, dead_since: Math.round(observation.now.wall) }
-  return { next: replaceClaim(record, by, noted), answer }
+function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
+  const { leftMs, isLeftover } = forceOf(by, observation) ?? { leftMs: 0, isLeftover: false }
+  const retryAfterMs = Math.min(maxRetryAfterMs, Math.ceil(leftMs) + 1)
+  if (!isLeftover || by.ends !== undefined) return { answer: { granted: false, by, retryAfterMs } }
+  const ending = { ...by, ...untilIn(0, observation.now), ends: Math.round(observation.now.mono + leftMs) }
+  return { next: replaceClaim(record, by, ending), answer: { granted: false, by: ending, retryAfterMs } }
 }
 
-export interface YieldAnswer {
-  /** A claim in force that conflicts. */
-  by?: Claim
-  /** The sessions that the party works for, if its own claim does not name them yet. */
-  ancestors?: string[]
-}
-
-/**
- * Looks for a conflict with a claim on a directory above or below, which is in another record. Removes stale
- * claims that conflict: otherwise a late refresh could bring them back.
- */
-export function decideYield(
-  record: ClaimsRecord,
-  claim: ClaimedPaths & Kin,
-  observation: Observation,
-  descent: PartyRequest['descent'],
-): Decision<YieldAnswer> {
-  const others = record.claims.filter((other) => overlap(other, claim))
-  const ancestors = others.some((other) => areInConflict(other, claim))
-    ? findAncestors(record.claims, { sessionId: claim.session_id, descent })
-    : undefined
-  const party = { ...claim, ancestors: [...(claim.ancestors ?? []), ...(ancestors ?? [])] }
-  const conflicting = others.filter((other) => areInConflict(other, party))
-  const by = conflicting.find((other) => isInForce(other, observation))
-  if (by !== undefined) return { next: refuse(record, by, observation).next, answer: { by, ancestors } }
-  if (conflicting.length === 0) return { answer: { ancestors } }
-  const claims = record.claims.filter((other) => !conflicting.includes(other))
-  return { next: { ...record, claims }, answer: { ancestors } }
-}
-
-/** Writes into a granted claim for which sessions its party works. */
-export function decideAncestors(
-  record: ClaimsRecord,
-  { session_id: sessionId, first_fence: firstFence }: Claim,
-  ancestors: string[],
-): Decision<undefined> {
-  const mine = record.claims.find((claim) => isOwn(claim, { sessionId, firstFence }))
-  return { next: mine && replaceClaim(record, mine, { ...mine, ancestors }), answer: undefined }
-}
-
-/** Takes back a grant that was written: the session's claim is what it was before, if it had one. */
-export function decideWithdraw(
-  record: ClaimsRecord,
-  granted: Claim,
-  before: Claim | undefined,
-): Decision<undefined> {
-  const mine = record.claims.find((claim) => isOwn(claim, { sessionId: granted.session_id }))
-  if (mine?.fence !== granted.fence) return { answer: undefined }
-  return { next: replaceClaim(record, mine, before), answer: undefined }
-}
-
-export interface RefreshRequest {
+/** Names the claims of a party. */
+export interface OwnClaims {
   sessionId: string
-  /** Refresh only the claim that began with this fence. */
+  /** Only the claim that began with this fence. */
   firstFence?: number
-  /** Returns the new holders. Applied twice, it must give the same result as once. */
-  holders?: (before: readonly ClaimHolder[]) => ClaimHolder[]
-  /** The turn has ended, and these processes of its calls still run. */
-  endedTurn?: Required<Pick<Claim, 'background'>> & Pick<Claim, 'turn_ended'>
+  /** Only the claims of this process, or of no process. */
+  holder?: Identity | null
 }
 
-/** Refreshes the session's own claim; never takes back one that was lost. */
-export function decideRefresh(
+const isOwn = (claim: Claim, { sessionId, firstFence, holder }: OwnClaims): boolean =>
+  (claim.session_id === sessionId || (holder != null && claim.session_id === `${sessionId}@${holder.pid}`)) &&
+  (firstFence === undefined || claim.first_fence === firstFence) &&
+  (holder == null ||
+    claim.holders.length === 0 ||
+    claim.holders.some((process) => isSameProcess(process, holder)))
+
+export interface RenewRequest extends OwnClaims {
+  /** The claims last for so many milliseconds from now on. */
+  forMs: number
+  /** A process that joins the holders. */
+  joining?: Identity
+  /** What has changed about where the session works. */
+  origin?: Partial<ClaimOrigin>
+}
+
+/** Renews the party's own claims. Never takes back one that was lost, or whose turn has ended. */
+export function decideRenew(
   record: ClaimsRecord,
-  request: RefreshRequest,
-  observation: Observation,
+  request: RenewRequest,
+  { now }: Observation,
 ): Decision<{ claim?: Claim }> {
-  const mine = record.claims.find((claim) => isOwn(claim, request))
-  if (mine === undefined) return { answer: {} }
-  const holders = request.holders?.(mine.holders) ?? mine.holders
-  const claim: Claim = { ...mine, ...refreshedAt(observation), holders, ...request.endedTurn }
-  // The first call of the next turn makes the claim anew.
-  if (request.endedTurn !== undefined) delete claim.pass
-  return { next: replaceClaim(record, mine, claim), answer: { claim } }
+  const renew = (claim: Claim): Claim => ({
+    ...claim,
+    ...untilIn(request.forMs, now),
+    holders: request.joining === undefined ? claim.holders : withHolder(claim.holders, request.joining),
+    ...(request.origin && { origin: { ...claim.origin, ...request.origin } }),
+  })
+  const isRenewable = (claim: Claim): boolean => isOwn(claim, request) && claim.ends === undefined
+  const renewed = record.claims.filter(isRenewable).map(renew)
+  if (renewed.length === 0) return { answer: {} }
+  const claims = record.claims.map((claim) => (isRenewable(claim) ? renew(claim) : claim))
+  return { next: { ...record, claims }, answer: { claim: renewed.at(-1) } }
 }
 
-export interface ReleaseRequest {
-  sessionId: string
-  firstFence?: number
-  /** Remove only these processes; the claim ends with its last holder. */
+export interface EndTurnRequest extends OwnClaims {
+  /** `session`: the claims are kept while the agent lives. */
+  hold: 'turn' | 'session'
+}
+
+/** Ends a turn: its claims are released, or end when the processes that its calls have left are gone. */
+export function decideEndTurn(
+  record: ClaimsRecord,
+  request: EndTurnRequest,
+  observation: Observation,
+): Decision<{ ended: Claim[] }> {
+  const ended = record.claims.filter((claim) => isOwn(claim, request))
+  if (ended.length === 0) return { answer: { ended } }
+  const claims = record.claims.flatMap((claim) =>
+    ended.includes(claim) ? (endTurn(claim, request, observation) ?? []) : claim,
+  )
+  const next = { ...record, claims, last: request.sessionId }
+  return { next, answer: { ended } }
+}
+
+/** What is left of a claim at the end of a turn; undefined if nothing is. */
+function endTurn(
+  claim: Claim,
+  { hold, holder }: EndTurnRequest,
+  observation: Observation,
+): Claim | undefined {
+  const { now } = observation
+  if (hold === 'session') {
+    // Between two turns the user writes no interruption, and no time limit ends the claim.
+    const { transcript: _, ...origin } = claim.origin ?? {}
+    return { ...claim, ...untilIn(maxTtlMs, now), origin }
+  }
+  // Another program that shares the claim keeps it.
+  const holders = claim.holders.filter((process) => holder == null || !isSameProcess(process, holder))
+  if (claim.holders.length > 0 && holders.length > 0) return { ...claim, holders }
+  if (claim.ends !== undefined) return claim
+  if (leftoversOf(claim, observation).length === 0) return undefined
+  return { ...claim, ...untilIn(0, now), ends: Math.round(now.mono + leftoverMs) }
+}
+
+export interface ReleaseRequest extends OwnClaims {
+  /** Remove only these processes; a claim ends with its last holder. */
   holders?: readonly Identity[]
   /** Release only these paths. */
   paths?: readonly string[]
 }
 
-export interface ReleaseAnswer {
-  released: boolean
-  /** What is left of the claim. */
-  claim?: Claim
-}
-
-/**
- * Releases the session's own claim, and no other. `tried` is the answer of an earlier attempt, whose swap may
- * have won and been overtaken: if there is nothing left to release, that attempt has released it.
- */
+/** Releases the party's own claims, and no others; `left` is what remains of them. */
 export function decideRelease(
   record: ClaimsRecord,
   request: ReleaseRequest,
-  tried?: ReleaseAnswer,
-): Decision<ReleaseAnswer> {
-  const mine = record.claims.find((claim) => isOwn(claim, request))
-  const released = tried?.released ?? false
-  if (mine === undefined) return { answer: { released } }
-  const { holders: leaving, paths } = request
+): Decision<{ released: boolean; left?: Claim }> {
+  const remainders = record.claims.map((claim) => (isOwn(claim, request) ? remainder(claim, request) : claim))
+  const claims = remainders.filter((claim) => claim !== undefined)
+  const left = claims.find((claim) => isOwn(claim, request))
+  if (isSameList(claims, record.claims)) return { answer: { released: false, left } }
+  return { next: { ...record, claims, last: request.sessionId }, answer: { released: true, left } }
+}
+
+function remainder(claim: Claim, { holders: leaving, paths }: ReleaseRequest): Claim | undefined {
   if (paths !== undefined) {
-    const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
-    if (left.length === mine.paths.length) return { answer: { released, claim: mine } }
-    const { pass: _withdrawn, ...rest } = mine
-    const claim = left.length === 0 ? undefined : { ...rest, paths: left, narrowed: true }
-    return { next: replaceClaim(record, mine, claim), answer: { released: true, claim } }
+    const kept = claim.paths.filter((path) => !paths.some((outer) => covers(outer, path)))
+    if (kept.length === claim.paths.length) return claim
+    return kept.length === 0 ? undefined : { ...claim, paths: kept }
   }
-  const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => isSameProcess(each, other)))
-  const goesOn = leaving !== undefined && (holders.length > 0 || mine.detached)
-  const claim = goesOn ? { ...mine, holders } : undefined
-  return { next: replaceClaim(record, mine, claim), answer: { released: true, claim } }
+  if (leaving === undefined) return undefined
+  if (claim.holders.length === 0) return claim
+  const holders = claim.holders.filter((process) => !leaving.some((other) => isSameProcess(process, other)))
+  if (holders.length === claim.holders.length) return claim
+  return holders.length === 0 ? undefined : { ...claim, holders }
 }
 
 /** How many broken claims a record keeps. */
@@ -284,10 +346,11 @@ export function decideBreak(
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
 ): Decision<BreakAnswer> {
   // An earlier attempt, whose swap won and was overtaken, has left its entry.
-  if (record.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
+  if (record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at))
     return { answer: { broken: true } }
-  const claim = record.claims.find((each) => each.session_id === session_id)
-  if (claim?.fence !== fence) return { answer: { broken: false, newer: claim } }
+  const claim = record.claims.find((each) => each.session_id === session_id && each.fence === fence)
+  if (claim === undefined)
+    return { answer: { broken: false, newer: record.claims.find((each) => each.session_id === session_id) } }
   const breaks = [...record.breaks, { session_id, fence, by, reason, at }].slice(-keptBreaks)
   return { next: { ...replaceClaim(record, claim, undefined), breaks }, answer: { broken: true } }
 }
@@ -299,84 +362,28 @@ export function checkClaim(
   fence: number | undefined,
   observation: Observation,
 ): Claim | undefined {
-  const mine = record.claims.find((claim) => claim.session_id === sessionId)
-  if (mine === undefined || !isInForce(mine, observation)) return undefined
-  return fence === undefined || (mine.first_fence <= fence && fence <= mine.fence) ? mine : undefined
-}
-
-/** Whether a party has a claim in force, or works for a session that has one: then it never queues. */
-export function holdsHere(
-  { session_id, ancestors = [] }: Kin,
-  { claims }: ClaimsRecord,
-  observation: Observation,
-): boolean {
-  const own = new Set([session_id, ...ancestors])
-  return claims.some((claim) => own.has(claim.session_id) && isInForce(claim, observation))
-}
-
-/** One process can host many sessions, so an equal pid proves nothing: a claim moves if its host says so. */
-function ownClaim(
-  { claims }: ClaimsRecord,
-  { sessionId, renamedFrom, holder }: AcquireRequest,
-): Claim | undefined {
-  const own = claims.find((claim) => claim.session_id === sessionId)
-  if (own !== undefined || renamedFrom === undefined || holder === null) return own
-  return claims.find(
-    (claim) => claim.session_id === renamedFrom && claim.holders.some((each) => isSameProcess(each, holder)),
+  return record.claims.find(
+    (claim) =>
+      claim.session_id === sessionId &&
+      (fence === undefined || (claim.first_fence <= fence && fence <= claim.fence)) &&
+      isInForce(claim, observation),
   )
 }
 
-const isOwn = (
-  claim: Claim,
-  { sessionId, firstFence }: { sessionId: string; firstFence?: number },
-): boolean => claim.session_id === sessionId && (firstFence === undefined || claim.first_fence === firstFence)
-
-/** The holders that are not known to be dead, and the one that asks. */
-function joinHolders(
-  holders: readonly ClaimHolder[],
-  { holder, call }: AcquireRequest,
-  observation: Observation,
-): ClaimHolder[] {
-  const living = holders.filter((each) => observation.liveness(each) !== 'dead')
-  if (holder === null) return living
-  const joined = withHolder(living, holder)
-  if (call === undefined) return joined
-  return joined.map((each) =>
-    isSameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, observation) } : each,
-  )
+function replaceClaim(record: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord {
+  const claims = record.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim))
+  return { ...record, claims }
 }
 
-/** The holders with this process as the last of them. */
-export function withHolder(holders: readonly ClaimHolder[], holder: Identity): ClaimHolder[] {
-  const before = holders.find((each) => isSameProcess(each, holder))
-  return [...holders.filter((each) => each !== before), { ...holder, calls: before?.calls ?? [] }]
-}
+const isSameList = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((item, index) => item === b[index])
 
-/** The calls with this one as the last of them. */
-const withCall = (calls: readonly HolderCall[], call: NewCall, { now }: Observation): HolderCall[] => [
-  ...calls.filter((each) => each.id !== call.id),
-  { ...call, since: Math.round(now.wall) },
-]
-
-const refreshedAt = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
-  refreshed_at: Math.round(now.wall),
-  mono: Math.round(now.mono),
-  clock: now.clock,
-})
-
-const replaceClaim = (record: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord => ({
-  ...record,
-  claims:
-    next === undefined
-      ? record.claims.filter((claim) => claim !== old)
-      : record.claims.map((claim) => (claim === old ? next : claim)),
-})
-
-const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.join('\0') === b.join('\0')
+/** Whether paths are absolute, as they are in the place outside of repositories. */
+const isOutside = ([path = '']: readonly string[]): boolean => path.startsWith('/')
 
 /** Whether a claim on `outer` includes `inner`: a directory includes everything below it. */
 export const covers = (outer: string, inner: string): boolean =>
-  outer === '**' || outer === inner || inner.startsWith(`${outer}/`)
+  outer === '**' || outer === '/' || outer === inner || inner.startsWith(`${outer}/`)
 
 interface ClaimedPaths {
   paths: readonly string[]
@@ -394,7 +401,6 @@ export const overlap = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
 
 /** The paths of both lists, without those that another path covers. */
 export function unionOf(a: readonly string[], b: readonly string[]): string[] {
-  if (a.length === 1 && b.length === 0) return [...a]
   const all = [...new Set([...a, ...b])]
   return all.filter((path) => !all.some((other) => other !== path && covers(other, path))).sort()
 }

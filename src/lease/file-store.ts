@@ -1,0 +1,85 @@
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCode } from '../base/errors/stint-error.ts'
+import { ensureHome, ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
+import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { ulid } from '../base/text/ulid.ts'
+import { homeActivityLogs } from './activity-log.ts'
+import { fileRegister, nodeFiles, type RegisterFiles } from './file-register.ts'
+import type { LeaseStore, WaiterEntries } from './register.ts'
+
+/** The leases of this user, in the home: `locks` has the claims, `waiting` the waiters, `activity` the logs. */
+export function homeStore(env: NodeJS.ProcessEnv = process.env): LeaseStore {
+  const home = stintHome(env)
+  return fileStore(home, homeFiles(home))
+}
+
+/** Leases in a directory. */
+export const fileStore = (home: string, files: RegisterFiles = nodeFiles): LeaseStore => ({
+  register: fileRegister(`${home}/locks`, files),
+  waiters: waiterFiles(`${home}/waiting`),
+  activity: homeActivityLogs(home),
+  locate: (key, epoch) => `${home}/locks/${key}/${epoch}`,
+})
+
+/** Errors that the register handles pass unchanged; any other gets a code and a sentence for the user. */
+function homeFiles(home: string): RegisterFiles {
+  const explain = (error: unknown): unknown =>
+    ['ENOENT', 'EEXIST', 'EPERM', 'EMLINK'].includes(errorCode(error) ?? '')
+      ? error
+      : homeError(error, home, `use the locks in ${home}`)
+  const explained =
+    <Args extends unknown[], Result>(call: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      try {
+        return call(...args)
+      } catch (error) {
+        throw explain(error)
+      }
+    }
+  return {
+    list: explained(nodeFiles.list),
+    read: explained(nodeFiles.read),
+    create: explained(nodeFiles.create),
+    link: explained(nodeFiles.link),
+    unlink: explained(nodeFiles.unlink),
+    makeDirectory: explained((path) => {
+      ensureHome(home)
+      ensureHomeDirectory(dirname(path))
+      makePrivateDirectories(path)
+    }),
+    now: nodeFiles.now,
+  }
+}
+
+/** One file a waiter, in a directory for each key. */
+function waiterFiles(directory: string): WaiterEntries {
+  return {
+    async list(key) {
+      return namesIn(`${directory}/${key}`).flatMap((id) => {
+        const text = readSmallFile(`${directory}/${key}/${id}`)
+        return text === undefined ? [] : [{ id, text }]
+      })
+    },
+    async add(key, text) {
+      const id = ulid()
+      makePrivateDirectories(`${directory}/${key}`)
+      createPrivateFile(`${directory}/${key}/${id}`, text)
+      return id
+    },
+    async remove(key, id) {
+      try {
+        unlinkSync(`${directory}/${key}/${id}`)
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error
+      }
+    },
+  }
+}
+
+/** The names in a directory, oldest first; none without it. */
+function namesIn(directory: string): string[] {
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return []
+  return readdirSync(directory).sort()
+}

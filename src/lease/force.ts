@@ -1,0 +1,99 @@
+import type { Identity, Liveness } from '../base/process/liveness.ts'
+import { type Claim, maxTtlMs } from './claim.ts'
+import type { Now } from './register.ts'
+
+/** What a decision needs to know besides the claims. The last two are asked only if time does not decide. */
+export interface Observation {
+  now: Now
+  liveness: (process: Identity) => Liveness
+  /** The processes that the session of a claim has started and that run in the workspace. */
+  work: (claim: Claim) => readonly SessionProcess[]
+  /** Whether the transcript of a claim's agent shows that its user has interrupted the turn. */
+  isTurnOver: (claim: Claim) => boolean
+}
+
+/** A process that a call of a session has started, and that still runs. */
+export interface SessionProcess {
+  pid: number
+  /** Its command line, shortened and without secrets. */
+  command: string
+  ageMs: number
+  /** It has started since the claim was granted. */
+  isSinceGrant: boolean
+  /** It, or a process below it, listens on a TCP port: a server is not work. */
+  readonly isServer: boolean
+}
+
+/** For how long processes keep the claim of a turn that has ended, or of an agent that has died. */
+export const leftoverMs = 10 * 60_000
+
+/** For how long a process keeps a claim past its `until`. */
+const maxWorkMs = 2 * 3_600_000
+
+/** Why a claim is in force: its time, or a process. */
+export interface Force {
+  /** The process that alone keeps the claim in force. */
+  process?: SessionProcess
+  /** For how many milliseconds it can last without a renewal. */
+  leftMs: number
+  /** The turn has ended or was interrupted, or the agent has died: `process` was left behind. */
+  isLeftover: boolean
+}
+
+/** Why a claim is in force; undefined if it is not: the next party that asks gets what it claims. */
+export function forceOf(claim: Claim, observation: Observation): Force | undefined {
+  const { now } = observation
+  const timeLeftMs = msUntil(claim, claim.until, now)
+  if (claim.holders.length === 0) return byTime(timeLeftMs)
+  if (claim.ends !== undefined) return byLeftover(claim, observation, msUntil(claim, claim.ends, now))
+  // A command of a killed agent counts whether it listens or not: nobody else will end it.
+  if (claimLiveness(claim, observation) === 'dead')
+    return byProcess(observation.work(claim), Math.min(timeLeftMs + leftoverMs, leftoverMs), true)
+  if (observation.isTurnOver(claim)) return byLeftover(claim, observation, leftoverMs)
+  const workLeftMs = timeLeftMs + maxWorkMs
+  if (timeLeftMs >= 0 || workLeftMs < 0) return byTime(timeLeftMs)
+  const processes = observation.work(claim).filter(({ isSinceGrant }) => isSinceGrant)
+  return byProcess(processes, workLeftMs, false)
+}
+
+export const isInForce = (claim: Claim, observation: Observation): boolean =>
+  forceOf(claim, observation) !== undefined
+
+const byTime = (leftMs: number): Force | undefined =>
+  leftMs >= 0 ? { leftMs, isLeftover: false } : undefined
+
+function byProcess(
+  processes: readonly SessionProcess[],
+  leftMs: number,
+  isLeftover: boolean,
+): Force | undefined {
+  const [process] = leftMs >= 0 ? processes : []
+  return process && { process, leftMs, isLeftover }
+}
+
+const byLeftover = (claim: Claim, observation: Observation, leftMs: number): Force | undefined =>
+  leftMs < 0 ? undefined : byProcess(leftoversOf(claim, observation), leftMs, true)
+
+/**
+ * The processes that a turn has left behind and that count. A process from before the grant was left by an
+ * earlier turn and has counted there: it counts until ten minutes after its start.
+ */
+export const leftoversOf = (claim: Claim, { work }: Observation): SessionProcess[] =>
+  work(claim).filter(
+    (process) => (process.isSinceGrant || process.ageMs <= leftoverMs) && !process.isServer,
+  )
+
+/** Milliseconds until a time of the claim's clock; by the wall clock for a reader with another clock. */
+export function msUntil(claim: Claim, time: number, now: Now): number {
+  const wallLeftMs = claim.until_wall + (time - claim.until) - now.wall
+  // A time that no claim can have: the wall clock was set back, or the record is damaged.
+  if (claim.clock !== now.clock) return wallLeftMs > maxTtlMs ? -1 : wallLeftMs
+  return time - now.mono
+}
+
+/** Alive if any holder is, dead if all are; unknown if there is no holder. */
+export function claimLiveness({ holders }: Claim, { liveness }: Observation): Liveness {
+  const all = holders.map(liveness)
+  if (all.includes('alive')) return 'alive'
+  return all.length > 0 && all.every((life) => life === 'dead') ? 'dead' : 'unknown'
+}
