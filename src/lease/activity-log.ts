@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { GatheredLog, removeBoundedLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
-import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim-record.ts'
-import type { ActivityLogs, Now, Register } from './register.ts'
-import { covers } from './rules.ts'
+import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim.ts'
+import type { ActivityLogs, Now } from './register.ts'
+import { type AcquireRequest, covers } from './rules.ts'
 
 /**
  * An event in the activity log of a workspace. `takeover`: another session was granted the paths of a claim
- * that was dead or had expired. `late`: a call ran although another session had got the claim meanwhile.
+ * whose time was over, or whose holder had died.
  */
 export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break'] as const
 export type ActivityKind = (typeof activityKinds)[number]
@@ -21,11 +21,6 @@ export interface Actor {
   purpose: string | null
   parent?: string
   origin?: ClaimOrigin
-}
-
-/** The session of a request. Its origin is looked up when it is noted. */
-export interface AskingActor extends Omit<Actor, 'origin'> {
-  origin?: () => ClaimOrigin
 }
 
 /** A line of the log. `takeover` and `break` are about the session that lost its claim. */
@@ -65,8 +60,8 @@ export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }
     if (broken !== undefined)
       return [{ ...end, kind: 'break', by: broken.by, reason: broken.reason ?? undefined }]
     if (grants[0] === undefined || left !== undefined) return [{ ...end, kind: 'release' }]
-    // The holder may have been dead for hours: it held the claim up to its last sign of life.
-    const held_ms = claim.refreshed_at - claim.acquired_at
+    // The holder may have been dead for hours: it held the claim until its time was over, at most.
+    const held_ms = Math.min(end.held_ms, claim.until_wall - claim.acquired_at)
     return [{ ...end, kind: 'takeover', by: grants[0].session_id, held_ms }]
   })
   return [
@@ -82,20 +77,30 @@ export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }
 }
 
 /** Tells the most frequent change without looking at each claim twice: paths are added with a new fence. */
-const isRefresh = (before: ClaimsRecord, after: ClaimsRecord): boolean =>
+const isRenewal = (before: ClaimsRecord, after: ClaimsRecord): boolean =>
   before.claims.length === after.claims.length &&
   before.claims.every(({ session_id, fence, paths }, index) => {
     const claim = after.claims[index]
     return claim?.session_id === session_id && claim.fence === fence && claim.paths.length === paths.length
   })
 
-const actorOf = ({ session_id, pid, paths, purpose, ancestors, origin }: Claim): Actor => ({
+const actorOf = ({ session_id, holders, paths, purpose, ancestors, origin }: Claim): Actor => ({
   session_id,
-  pid,
+  pid: holders[0]?.pid ?? null,
   paths,
-  purpose,
+  purpose: purpose ?? null,
   parent: ancestors?.[0],
   origin,
+})
+
+/** The session of a request. Its origin is looked up, so this is called only for a line that is written. */
+const askerOf = ({ sessionId, holder, paths, purpose, parent, origin }: AcquireRequest): Actor => ({
+  session_id: sessionId,
+  pid: holder?.pid ?? null,
+  paths,
+  purpose: purpose ?? null,
+  parent,
+  origin: origin?.(),
 })
 
 /** Characters kept of a string, and how many paths: every line stays far below the size of a log. */
@@ -200,30 +205,43 @@ const recentBytes = 16 << 10
 
 /** The activity log of one workspace or resource. Nothing here throws: leases do not depend on their log. */
 export class ActivityLog {
-  readonly #logs: ActivityLogs | undefined
+  readonly #logs: ActivityLogs
   readonly #key: string
 
-  constructor({ activity }: Register, key: string) {
-    this.#logs = activity
+  constructor(logs: ActivityLogs, key: string) {
+    this.#logs = logs
     this.#key = key
   }
 
   /** Notes the grants and the ends of claims in a change that was carried out; returns it. */
-  noteChange<Change extends { before?: ClaimsRecord; record: ClaimsRecord; observation: { now: Now } }>(
+  noteChange<Change extends { before: ClaimsRecord; record: ClaimsRecord; observation: { now: Now } }>(
     change: Change,
   ): Change {
     const { before, record, observation } = change
-    if (before !== undefined && !isRefresh(before, record))
-      this.#logs?.append(this.#key, () => activitiesIn(before, record, observation.now).map(formatActivity))
+    if (!isRenewal(before, record))
+      this.#logs.append(this.#key, () => activitiesIn(before, record, observation.now).map(formatActivity))
     return change
   }
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
-  async noteBlocked(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): Promise<void> {
-    const encounter = encounterOf(kind, asker, by, wall)
-    if (this.#isRemembered(encounter)) return
+  async noteBlocked(
+    kind: 'wait' | 'refusal',
+    request: AcquireRequest,
+    by: Claim,
+    { wall }: Now,
+  ): Promise<void> {
+    const { sessionId: session_id } = request
+    const encounter: Encounter = { kind, session_id, by: by.session_id, at: Math.round(wall) }
+    const name = [this.#key, kind, session_id, by.session_id].join(' ')
+    const notedAtMs = this.#noted.get(name)
+    if (notedAtMs !== undefined && encounter.at - notedAtMs < repeatMs) return
     try {
-      this.#noteUnlessRepeated(asker, encounter, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+      // Waiters look here often: parse only the lines of this session.
+      const lines = linesOf(session_id, await this.#logs.read(this.#key, recentBytes))
+      const repeated = findRepeated(encounter, parseActivities(lines))
+      this.#noted.set(name, repeated?.at ?? encounter.at)
+      if (repeated !== undefined) return
+      this.#logs.append(this.#key, () => [formatActivity({ ...askerOf(request), ...encounter })])
       // The caller has no lease that could wait for this, and may give up and exit.
       await this.written()
     } catch {
@@ -231,80 +249,37 @@ export class ActivityLog {
     }
   }
 
-  noteBlockedSync(kind: 'wait' | 'refusal', asker: AskingActor, by: Claim, { wall }: Now): void {
-    const encounter = encounterOf(kind, asker, by, wall)
-    if (this.#isRemembered(encounter)) return
-    this.#noteUnlessRepeated(asker, encounter, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
-  }
-
   /** Resolves when everything is written: a command that changes claims waits for it before it exits. */
-  async written(): Promise<void> {
-    await this.#logs?.written?.()
+  written(): Promise<void> {
+    return this.#logs.written()
   }
 
   /** All activities that the log still has, oldest first. */
   async read(): Promise<ClaimActivity[]> {
-    return parseActivities((await this.#logs?.read(this.#key)) ?? [])
+    return parseActivities(await this.#logs.read(this.#key))
   }
 
   /** The newest activities, oldest first: about the last 50. */
   async readRecent(): Promise<ClaimActivity[]> {
-    return parseActivities((await this.#logs?.read(this.#key, recentBytes)) ?? [])
+    return parseActivities(await this.#logs.read(this.#key, recentBytes))
   }
 
-  /** The claims of others that ended since the session of a claim was last here, if it was just granted. */
-  endedBeforeSync(claim: Claim, before: ClaimsRecord | undefined): ClaimActivity[] {
-    const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
-    if (before === undefined || had?.fence === claim.fence) return []
-    const lines = this.#logs?.readSync?.(this.#key) ?? []
+  /** The claims of others that ended since the session of a claim, which was just granted, was last here. */
+  async endedBefore(claim: Claim): Promise<ClaimActivity[]> {
+    const lines = await this.#logs.read(this.#key)
     // Most sessions are here for the first time, and then the lines of others are not parsed.
-    const own = parseActivities(linesOf(claim.session_id, lines))
-    if (own.every(({ fence }) => fence === claim.fence)) return []
-    const gained = claim.paths.filter((path) => !had?.paths.includes(path))
-    return endedSince(parseActivities(lines), claim, gained)
+    const earlier = parseActivities(linesOf(claim.session_id, lines))
+    if (earlier.every(({ fence }) => fence === claim.fence)) return []
+    return endedSince(parseActivities(lines), claim, claim.paths)
   }
 
-  /** Waiters look here often: parse only the lines of this session, and ask for its origin only if needed. */
-  #noteUnlessRepeated(asker: AskingActor, encounter: Encounter, recent: readonly string[]): void {
-    const repeated = findRepeated(encounter, parseActivities(linesOf(asker.session_id, recent)))
-    this.#remembered.set(this.#nameOf(encounter), repeated?.at ?? encounter.at)
-    if (repeated === undefined) this.#append({ ...withOrigin(asker), ...encounter })
-  }
-
-  #isRemembered(encounter: Encounter): boolean {
-    const at = this.#remembered.get(this.#nameOf(encounter))
-    return at !== undefined && encounter.at - at < repeatMs
-  }
-
-  get #remembered(): Map<string, number> {
-    const all = (this.#logs && notedAt.get(this.#logs)) ?? new Map<string, number>()
+  get #noted(): Map<string, number> {
+    const all = notedAt.get(this.#logs) ?? new Map<string, number>()
     if (all.size >= maxRemembered) all.clear()
-    if (this.#logs !== undefined) notedAt.set(this.#logs, all)
+    notedAt.set(this.#logs, all)
     return all
   }
-
-  #nameOf({ kind, session_id, by }: Encounter): string {
-    return [this.#key, kind, session_id, by].join(' ')
-  }
-
-  #append(activity: ClaimActivity): void {
-    this.#logs?.append(this.#key, () => [formatActivity(activity)])
-  }
 }
-
-const encounterOf = (
-  kind: ActivityKind,
-  { session_id }: AskingActor,
-  by: Claim,
-  wall: number,
-): Encounter => ({
-  kind,
-  session_id,
-  by: by.session_id,
-  at: Math.round(wall),
-})
-
-const withOrigin = (asker: AskingActor): Actor => ({ ...asker, origin: asker.origin?.() })
 
 const maxLogBytes = 128 << 10
 
@@ -329,8 +304,8 @@ export function homeActivityLogs(home: string): ActivityLogs {
         // The home is read-only, or the name of the directory leads elsewhere.
       }
     },
+    written: async () => {},
     read: async (key, lastBytes) => logOf(key).read(lastBytes),
-    readSync: (key, lastBytes) => logOf(key).read(lastBytes),
   }
 }
 

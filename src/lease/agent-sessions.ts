@@ -1,9 +1,9 @@
 import type { Identity } from '../base/process/liveness.ts'
 import { allClaims } from './all-claims.ts'
-import { isSameProcess } from './claim-record.ts'
-import { homeRegister } from './file-register.ts'
+import { isSameProcess } from './claim.ts'
+import { homeStore } from './file-store.ts'
 import { readDescent } from './party.ts'
-import type { Register } from './register.ts'
+import type { LeaseStore } from './register.ts'
 import { promptedSessions } from './session-prompt.ts'
 
 /** A session that an agent's hooks have told stint about. */
@@ -20,15 +20,15 @@ export interface AgentSession {
  * Cursor and VS Code set no variable, and are found only if their hooks have told stint about a session.
  */
 export const isBelowAgent = async (): Promise<boolean> =>
-  readDescent(process.pid).sessions.length > 0 || (await agentSessions(homeRegister())).length > 0
+  readDescent(process.pid).sessions.length > 0 || (await agentSessions(homeStore())).length > 0
 
 /**
  * The sessions of the nearest process above this one that is an agent. An agent with several
  * sessions passes one of them on in a variable, or does not say which one it is.
  */
-export async function agentSessions(register: Register): Promise<AgentSession[]> {
+export async function agentSessions(store: LeaseStore): Promise<AgentSession[]> {
   const { machine, processes, sessions: named } = readDescent(process.pid)
-  const known = await knownSessions(register)
+  const known = await knownSessions(store)
   for (const above of processes) {
     const sessions = known.filter(({ agent }) => isSameProcess(agent, { ...machine, ...above }))
     const passedOn = sessions.filter(({ sessionId }) => named.includes(sessionId))
@@ -38,12 +38,12 @@ export async function agentSessions(register: Register): Promise<AgentSession[]>
 }
 
 /** Hooks keep the prompts of their sessions, and claim for them. */
-async function knownSessions(register: Register): Promise<AgentSession[]> {
-  const { targets } = await allClaims(register)
+async function knownSessions(store: LeaseStore): Promise<AgentSession[]> {
+  const { targets } = await allClaims(store)
   const claiming = targets
     .flatMap(({ claims }) => claims)
-    // Hooks give their claims a policy. A subagent has the process of its session.
-    .filter(({ policy, ancestors }) => policy !== undefined && ancestors === undefined)
+    // Hooks name the agent of their claims. A subagent has the process of its session.
+    .filter(({ origin, ancestors }) => origin?.agent !== undefined && ancestors === undefined)
     .flatMap(({ session_id, holders }) =>
       holders.map((agent) => ({ sessionId: session_id, agent, words: '' })),
     )

@@ -1,14 +1,11 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
-import type { Observation } from './claim-status.ts'
-import { isWorkspaceKey } from './lease-target.ts'
-import { withMarks } from './marks.ts'
-import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
-import { runAsync, runSync } from '../base/process/run-generator.ts'
-import type { Register, Steps } from './register.ts'
-import { livenessFor, lookingOnce, observe, sweptUntilKey } from './stored-claims.ts'
+import { type Claim, type ClaimsRecord, parseClaimsRecord } from './claim.ts'
+import { evidenceIn } from './evidence.ts'
+import type { Observation } from './force.ts'
+import type { LeaseStore } from './register.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
-import { WorkspaceClaims } from './workspace-claims.ts'
+import { livenessIn, lookingOnce, WorkspaceClaims } from './workspace-claims.ts'
+import { isWorkspaceKey, wholeTarget } from './workspace.ts'
 
 /** A workspace or resource with at least one claim on it. */
 export interface ClaimedTarget {
@@ -29,30 +26,24 @@ export interface AllClaims {
 const atOnce = 32
 
 /** The claims of all sessions on everything. A record that cannot be read does not hide the others. */
-export async function allClaims(register: Register): Promise<AllClaims> {
+export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
-  // On files, starting the threads of asynchronous calls takes longer than the calls themselves.
-  const run = async <Result>(steps: Steps<unknown, Result>): Promise<Result> =>
-    register.performSync === undefined ? await runAsync(register, steps) : runSync(register, steps)
-  const liveness = lookingOnce(livenessFor(register))
-  let table: ProcessTable | undefined
-  const processes = (): ProcessTable => (table ??= readProcessTable())
+  const { register, waiters } = store
+  const liveness = lookingOnce(livenessIn(store))
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
-    const { text } = await run(register.read(key))
-    const record = text === undefined ? noClaims('') : parseClaimsRecord(text, '')
+    const { text = '', now } = await register.read(key)
+    const record = parseClaimsRecord(text)
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
-    const { workspace } = record
-    if (record.claims.length === 0) return []
-    const observation = { ...observe(await run(register.now(key)), liveness, workspace), processes }
-    const { claims } = await run(withMarks(register, key, record, observation.now))
-    const waiters = await run(listWaiters(register, key, observation))
-    return [{ key, workspace, claims, waiters, observation }]
+    const { workspace, claims } = record
+    if (claims.length === 0) return []
+    const observation = { now, liveness, ...evidenceIn(workspace) }
+    return [{ key, workspace, claims, waiters: await listWaiters(waiters, key, observation), observation }]
   }
 
-  const claimed = (await run(register.keys())).filter((key) => isClaimsKey(key, register))
-  for (let from = 0; from < claimed.length; from += atOnce) {
-    const batch = claimed.slice(from, from + atOnce)
+  const keys = await claimsKeys(store)
+  for (let from = 0; from < keys.length; from += atOnce) {
+    const batch = keys.slice(from, from + atOnce)
     const results = await Promise.allSettled(batch.map(readTarget))
     results.forEach((result, at) => {
       if (result.status === 'fulfilled') all.targets.push(...result.value)
@@ -62,9 +53,9 @@ export async function allClaims(register: Register): Promise<AllClaims> {
   return all
 }
 
-/** Whether a key of the register has claims. The directory of a register in files may contain other names. */
-export const isClaimsKey = (key: string, { shared }: Register): boolean =>
-  shared === undefined ? isWorkspaceKey(key) : key !== sweptUntilKey
+/** The keys that have claims. The directory of a register in files may contain other names. */
+export const claimsKeys = async ({ register, shared }: LeaseStore): Promise<string[]> =>
+  (await register.keys()).filter((key) => shared !== undefined || isWorkspaceKey(key))
 
 const reasonOf = (error: unknown): string =>
   errorCode(error instanceof StintError ? error.cause : error) ?? errorMessage(error)
@@ -73,17 +64,18 @@ const reasonOf = (error: unknown): string =>
  * Visits every workspace that has a matching claim: an agent may have gone from one workspace to another. A
  * workspace that fails does not keep the others from their visit; the first error is thrown at the end.
  */
-export function forEachClaimedSync(
-  register: Register,
+export async function forEachClaimed(
+  store: LeaseStore,
   matches: (claim: Claim) => boolean,
-  visit: (claims: WorkspaceClaims) => void,
-): void {
+  visit: (claims: WorkspaceClaims, record: ClaimsRecord) => Promise<void>,
+): Promise<void> {
   const errors: unknown[] = []
-  for (const key of runSync(register, register.keys()).filter(isWorkspaceKey)) {
+  for (const key of await claimsKeys(store)) {
     try {
-      const { text } = runSync(register, register.read(key))
-      const found = text === undefined ? undefined : parseClaimsRecord(text, '')
-      if (found?.claims.some(matches)) visit(new WorkspaceClaims(register, { key, name: found.workspace }))
+      const { text } = await store.register.read(key)
+      const record = text === undefined ? undefined : parseClaimsRecord(text)
+      if (record?.claims.some(matches))
+        await visit(new WorkspaceClaims(store, wholeTarget(key, record.workspace)), record)
     } catch (error) {
       errors.push(error)
     }

@@ -85,6 +85,7 @@ export interface ClaimOrigin {
   shared_process?: true
 }
 
+/** The claim on all of a repository or resource. */
 export const wholeWorkspace: readonly string[] = ['**']
 export const defaultTtlMs = 5 * 60_000
 /** No claim lasts longer without a renewal, whatever its record says. */

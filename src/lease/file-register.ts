@@ -6,7 +6,7 @@ import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-fi
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
-import { ulid } from '../base/text/ulid.ts'
+import { ulid } from '../base/text/id.ts'
 import type { Now, Register } from './register.ts'
 
 /**

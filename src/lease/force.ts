@@ -79,9 +79,7 @@ const byLeftover = (claim: Claim, observation: Observation, leftMs: number): For
  * earlier turn and has counted there: it counts until ten minutes after its start.
  */
 export const leftoversOf = (claim: Claim, { work }: Observation): SessionProcess[] =>
-  work(claim).filter(
-    (process) => (process.isSinceGrant || process.ageMs <= leftoverMs) && !process.isServer,
-  )
+  work(claim).filter((process) => (process.isSinceGrant || process.ageMs <= leftoverMs) && !process.isServer)
 
 /** Milliseconds until a time of the claim's clock; by the wall clock for a reader with another clock. */
 export function msUntil(claim: Claim, time: number, now: Now): number {

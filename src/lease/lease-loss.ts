@@ -1,7 +1,7 @@
 import { visibleText } from '../base/text/escape.ts'
-import type { Claim } from './claim-record.ts'
+import type { Claim } from './claim.ts'
 import { areInConflict } from './rules.ts'
-import type { ClaimsView } from './stored-claims.ts'
+import type { ClaimsView } from './workspace-claims.ts'
 
 /**
  * Why a lease was lost: the `cause` of `LOCK_LOST`.
@@ -37,8 +37,7 @@ export function lossIn(
   if (other !== undefined && other.session_id !== claim.session_id)
     return { kind: 'taken-over', by: other.session_id }
   const isStill = record.claims.some(({ session_id }) => session_id === claim.session_id)
-  const age = observation.now.wall - claim.refreshed_at
-  return { kind: isStill || age > claim.ttl_ms ? 'expired' : 'released' }
+  return { kind: isStill || observation.now.wall > claim.until_wall ? 'expired' : 'released' }
 }
 
 /** The end of a sentence about a lost lease. */

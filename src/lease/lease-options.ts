@@ -3,13 +3,13 @@ import { type Identity, identify, ownIdentity } from '../base/process/liveness.t
 import { readOrigin } from '../base/process/origin.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim-record.ts'
-import { homeRegister } from './file-register.ts'
-import { leaseTarget, type Workspace } from './lease-target.ts'
+import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim.ts'
+import { homeStore } from './file-store.ts'
 import { readDescent } from './party.ts'
-import type { Register } from './register.ts'
+import type { LeaseStore } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
+import { leaseTarget, type Workspace } from './workspace.ts'
 
 export interface LeaseOptions {
   sessionId: string
@@ -24,8 +24,6 @@ export interface LeaseOptions {
   mode?: ClaimMode
   /** How long the claim lasts without a refresh, in milliseconds; 5 minutes by default. */
   ttlMs?: number
-  /** How long it lasts while a holder works on a call, in milliseconds; 2 hours by default. */
-  busyTtlMs?: number
   /** How long to wait for another session: milliseconds, or a string like `10s`; by default not at all. */
   wait?: string | number
   signal?: AbortSignal
@@ -34,7 +32,7 @@ export interface LeaseOptions {
   /** The process that the claim belongs to, by default this one; `null`: none, only its time ends it. */
   pid?: number | null
   /** Where leases are kept; by default the files in `STINT_HOME`. */
-  register?: Register
+  store?: LeaseStore
 }
 
 /** Validates the options; returns the claims they are about, the request and how long to wait. */
@@ -48,8 +46,8 @@ export function prepareLease(options: LeaseOptions): {
     throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
   const waitMs = durationMs(options.wait ?? 0, 'wait')
-  const register = options.register ?? homeRegister()
-  const claims = new WorkspaceClaims(register, leaseTarget(options, register))
+  const store = options.store ?? homeStore()
+  const claims = new WorkspaceClaims(store, leaseTarget(options, store))
   const paths = claims.pathsOf(options.paths ?? [])
   return {
     claims,
@@ -59,8 +57,7 @@ export function prepareLease(options: LeaseOptions): {
       holder: pid === null ? null : holderOf(pid),
       paths,
       mode: options.mode ?? 'exclusive',
-      ttlMs,
-      busyTtlMs: options.busyTtlMs,
+      forMs: ttlMs,
       purpose: options.purpose,
       descent: () => readDescent(pid ?? process.pid),
       origin: () => readOrigin(pid ?? process.pid),
@@ -74,14 +71,13 @@ const maxPurposeLength = 10_000
 
 /** Plain JavaScript callers are not type-checked. */
 function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
-  const { ttlMs, busyTtlMs = ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
+  const { ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
   const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
   const isTtl = (ms: number): boolean => ms > 0 && ms <= maxTtlMs
   const refuse = (problem: string): never => {
     throw new StintError('ARG_ERROR', problem)
   }
   if (!isTtl(ttlMs)) refuse(`ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`)
-  if (!isTtl(busyTtlMs)) refuse(`busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`)
   if (mode !== 'exclusive' && mode !== 'shared')
     refuse(`mode must be exclusive or shared, not ${String(mode)}`)
   if (pid !== null && !(Number.isSafeInteger(pid) && pid > 0))

@@ -1,10 +1,10 @@
 import type { Liveness } from '../base/process/liveness.ts'
-import type { ClaimMode } from './claim-record.ts'
-import { claimLiveness, claimStatus, type ClaimStatus, remainingMs } from './claim-status.ts'
-import { homeRegister } from './file-register.ts'
+import type { ClaimMode } from './claim.ts'
+import { homeStore } from './file-store.ts'
+import { claimLiveness, forceOf } from './force.ts'
 import type { LeaseOptions } from './lease-options.ts'
-import { leaseTarget } from './lease-target.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
+import { leaseTarget } from './workspace.ts'
 
 /** Who holds a workspace, file or resource, and who waits for it. */
 export interface LeaseStatus {
@@ -12,23 +12,24 @@ export interface LeaseStatus {
   workspace: string
   /** No claim is in force. Another session may claim it in the next moment. */
   isFree: boolean
+  /** The claims in force. */
   claims: {
     sessionId: string
     /** The first process that holds it; null if it belongs to none. */
     pid: number | null
     liveness: Liveness
-    /** `fresh` and `busy` claims are in force. The next session that asks gets a `dead` or `expired` one. */
-    state: ClaimStatus
+    /** The process that alone keeps it in force, as its time is over or its turn has ended. */
+    process?: { pid: number; command: string }
     mode: ClaimMode
     paths: readonly string[]
     purpose: string | null
     fence: number
     /** Milliseconds since the epoch. */
     since: number
-    /** In milliseconds, without another refresh. */
+    /** In milliseconds, without a renewal. */
     expiresInMs: number
   }[]
-  /** In the order in which they are served. */
+  /** The one that has waited longest first. */
   waiters: { sessionId: string; pid: number; paths: readonly string[]; mode: ClaimMode; since: number }[]
 }
 
@@ -39,28 +40,32 @@ export interface LeaseStatus {
  * const { isFree, claims } = await leaseStatus({ resource: 'deploy:prod' })
  */
 export async function leaseStatus(
-  options: Pick<LeaseOptions, 'workspace' | 'resource' | 'file' | 'register'> = {},
+  options: Pick<LeaseOptions, 'workspace' | 'resource' | 'file' | 'store'> = {},
 ): Promise<LeaseStatus> {
-  const register = options.register ?? homeRegister()
-  const claims = new WorkspaceClaims(register, leaseTarget(options, register))
+  const store = options.store ?? homeStore()
+  const claims = new WorkspaceClaims(store, leaseTarget(options, store))
   const view = await claims.read()
   const { record, observation } = view
-  const stored = record.claims.map((claim) => ({
-    sessionId: claim.session_id,
-    pid: claim.pid,
-    liveness: claimLiveness(claim, observation),
-    state: claimStatus(claim, observation),
-    mode: claim.mode,
-    paths: claim.paths,
-    purpose: claim.purpose,
-    fence: claim.fence,
-    since: claim.acquired_at,
-    expiresInMs: Math.round(remainingMs(claim, observation)),
-  }))
+  const held = record.claims.flatMap((claim) => {
+    const force = forceOf(claim, observation)
+    if (force === undefined) return []
+    return {
+      sessionId: claim.session_id,
+      pid: claim.holders[0]?.pid ?? null,
+      liveness: claimLiveness(claim, observation),
+      ...(force.process && { process: { pid: force.process.pid, command: force.process.command } }),
+      mode: claim.mode,
+      paths: claim.paths,
+      purpose: claim.purpose ?? null,
+      fence: claim.fence,
+      since: claim.acquired_at,
+      expiresInMs: Math.round(force.leftMs),
+    }
+  })
   return {
     workspace: claims.name,
-    isFree: stored.every(({ state }) => state === 'dead' || state === 'expired'),
-    claims: stored,
+    isFree: held.length === 0,
+    claims: held,
     waiters: (await claims.waiters(view)).map(({ session_id, process, paths, mode, since }) => ({
       sessionId: session_id,
       pid: process.pid,

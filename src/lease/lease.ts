@@ -3,19 +3,17 @@ import { systemClock } from '../base/process/clock.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { timerMs } from '../base/text/duration.ts'
 import { visibleText } from '../base/text/escape.ts'
-import type { Claim, ClaimHolder } from './claim-record.ts'
+import type { Claim } from './claim.ts'
 import { type LeaseLoss, lossIn, lossText } from './lease-loss.ts'
 import { type LeaseOptions, prepareLease } from './lease-options.ts'
 import {
   type AcquireRequest,
   checkClaim,
-  type RefreshRequest,
+  type Granted,
+  type RenewRequest,
   type ReleaseRequest,
-  withHolder,
 } from './rules.ts'
-import type { ClaimsView, Decided } from './stored-claims.ts'
-import type { Granted } from './rules.ts'
-import type { WorkspaceClaims } from './workspace-claims.ts'
+import type { ClaimsView, Decided, WorkspaceClaims } from './workspace-claims.ts'
 
 /**
  * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.
@@ -29,12 +27,6 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
   return new Lease(claims, request, await claims.acquire(request, { waitMs, signal: options.signal }))
 }
 
-/** Claims a workspace, or paths in it, synchronously: `wait` blocks the process. */
-export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
-  const { claims, request, waitMs } = prepareLease(options)
-  return new Lease(claims, request, claims.acquireSync(request, waitMs))
-}
-
 /** A claim that this process holds: see `acquireLease`. */
 export class Lease {
   readonly sessionId: string
@@ -43,6 +35,7 @@ export class Lease {
   readonly workspaceKey: string
   readonly #claims: WorkspaceClaims
   readonly #holders: Identity[]
+  readonly #ttlMs: number
   readonly #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
@@ -69,6 +62,7 @@ export class Lease {
     this.workspaceKey = claims.key
     this.#claims = claims
     this.#holders = request.holder === null ? [] : [request.holder]
+    this.#ttlMs = request.forMs
     this.#claim = answer.claim
     this.#epoch = epoch
     this.#refreshedAtMs = startedAtMs
@@ -87,7 +81,7 @@ export class Lease {
 
   /** When the claim expires without another refresh, in milliseconds since the epoch. */
   get expiresAt(): number {
-    return this.#claim.refreshed_at + this.#claim.ttl_ms
+    return this.#claim.until_wall
   }
 
   /** Aborts when the lease is lost: stop writing then. The first access starts to watch the register. */
@@ -100,20 +94,12 @@ export class Lease {
 
   /** Restarts the time to live; false if the claim was lost, which a refresh never takes back. */
   refresh(): Promise<boolean> {
-    return this.#inTurn(async () => this.#update(await this.#claims.refresh(this.#refreshRequest())))
-  }
-
-  refreshSync(): boolean {
-    return !this.#isOver && this.#update(this.#claims.refreshSync(this.#refreshRequest()))
+    return this.#inTurn(async () => this.#update(await this.#claims.renew(this.#renewRequest())))
   }
 
   /** Whether this process still holds the claim. Changes nothing. */
   check(): Promise<boolean> {
     return this.#inTurn(async () => this.#isIn(await this.#claims.read()))
-  }
-
-  checkSync(): boolean {
-    return !this.#isOver && this.#isIn(this.#claims.readSync())
   }
 
   #isIn(view: ClaimsView): boolean {
@@ -124,7 +110,7 @@ export class Lease {
   /** Adds a process as a holder: the claim stands while either lives. `release` gives it up for both. */
   join(holder: Identity): Promise<boolean> {
     return this.#inTurn(async () => {
-      const decided = await this.#claims.refresh(this.#refreshRequest(holder))
+      const decided = await this.#claims.renew(this.#renewRequest(holder))
       // `release` has removed the holders that it knew of, this one not among them.
       if (this.#isOver && decided.answer.claim !== undefined)
         await this.#claims.release({ ...this.#releaseRequest(), holders: [holder] })
@@ -148,23 +134,12 @@ export class Lease {
     }
   }
 
-  releaseSync(): boolean {
-    if (!this.#end()) return false
-    try {
-      return this.#claims.releaseSync(this.#releaseRequest()).released
-    } catch (error) {
-      this.#isOver = false
-      throw error
-    }
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release()
   }
 
-  #refreshRequest(joining?: Identity): RefreshRequest {
-    const holders = joining && ((before: readonly ClaimHolder[]) => withHolder(before, joining))
-    return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, holders }
+  #renewRequest(joining?: Identity): RenewRequest {
+    return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, forMs: this.#ttlMs, joining }
   }
 
   #releaseRequest(): ReleaseRequest {
@@ -214,7 +189,7 @@ export class Lease {
 
   /** A third of the time to live. */
   get #refreshIntervalMs(): number {
-    return timerMs(Math.max(10, this.#claim.ttl_ms / 3))
+    return timerMs(Math.max(10, this.#ttlMs / 3))
   }
 
   async #checkQuietly(): Promise<void> {
@@ -227,7 +202,7 @@ export class Lease {
 
   /** A failed refresh (full disk, unreachable server) loses the lease only when its time is over. */
   async #keepFresh(): Promise<void> {
-    const leftMs = (): number => this.#refreshedAtMs + this.#claim.ttl_ms - systemClock.mono()
+    const leftMs = (): number => this.#refreshedAtMs + this.#ttlMs - systemClock.mono()
     // After a suspend the time may be over although no other session took the claim: still try one refresh.
     const patienceMs = Math.max(leftMs(), this.#refreshIntervalMs)
     const expire = (error?: unknown): false => this.#lose({ kind: 'expired', error })

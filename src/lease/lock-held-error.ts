@@ -2,26 +2,16 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { readCommandLine } from '../base/process/platform.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
-import {
-  ageOf,
-  busyWork,
-  claimLiveness,
-  maxRetryAfterMs,
-  type Observation,
-  remainingMs,
-} from './claim-status.ts'
-import type { Claim, ClaimOrigin } from './claim-record.ts'
-import { isDeserted, type Work } from './claim-work.ts'
-import { targetKind } from './lease-target.ts'
-import type { Now } from './register.ts'
-import type { ClaimsView } from './stored-claims.ts'
-import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
+import type { Claim, ClaimOrigin } from './claim.ts'
+import { claimLiveness, type Force, forceOf, type Observation } from './force.ts'
 import type { Refused } from './rules.ts'
-import type { WorkspaceClaims } from './workspace-claims.ts'
+import { type Waiter, waitersText } from './waiters.ts'
+import type { ClaimsView, WorkspaceClaims } from './workspace-claims.ts'
+import { targetKind } from './workspace.ts'
 
 /** Whether the process of a claim is the app-server of Codex, in which the sessions of all windows run. */
-export const isInSharedServer = ({ policy, holders }: Claim, { liveness }: Observation): boolean =>
-  policy?.shared_process === true &&
+export const isInSharedServer = ({ origin, holders }: Claim, { liveness }: Observation): boolean =>
+  origin?.shared_process === true &&
   holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
 
 /** Whose session it is, in a few words: "Claude Code in pts/3 (tmux %5), ada@box, ~/app: “tidy up”". */
@@ -42,30 +32,13 @@ export function originText(origin: ClaimOrigin | undefined, home: string = proce
   return visibleText(all, 300)
 }
 
-/** What keeps a claim busy, in a few words for a person or a model. */
-export function workText({ state, call, process, since }: Work, now: Now): string {
-  const name = visibleText(call?.name ?? process?.name ?? '', 60)
-  const named = name === '' ? '' : ` \`${name.replaceAll('`', "'")}\``
-  const what = state === 'background' ? 'background process' : (call?.kind ?? 'call')
-  if (state === 'waiting')
-    return `its ${what}${named} has waited for its user for ${roughDuration(now.wall - since)}`
-  return `its ${what}${named} ${process === undefined ? 'is under way' : `still runs, pid ${process.pid}`}`
-}
-
-/**
- * What a claim's session does now, in a few words that go on a sentence; empty if nothing is known. `left` is
- * the process that keeps the claim of a session whose agent has died or whose turn has ended.
- */
-export function activityText(
-  claim: Claim,
-  observation: Observation,
-): { text: string; left?: Work['process'] } {
-  const work = busyWork(claim, observation)
-  if (work === undefined) return { text: '' }
-  const text = `; ${workText(work, observation.now)}`
-  if (work.state !== 'background') return { text }
-  if (isDeserted(claim, observation)) return { text: `; its agent has died${text}`, left: work.process }
-  return claim.turn_ended ? { text: `; its turn has ended${text}`, left: work.process } : { text }
+/** What keeps a claim in force besides its time, in a few words that go on a sentence; empty if nothing does. */
+export function forceText(claim: Claim, { process, isLeftover }: Force, observation: Observation): string {
+  if (process === undefined) return ''
+  const running = `\`${visibleText(process.command, 60).replaceAll('`', "'")}\` still runs, pid ${process.pid}`
+  if (!isLeftover) return `; its ${running}`
+  const isDead = claimLiveness(claim, observation) === 'dead'
+  return `; ${isDead ? 'its agent has died' : 'its turn has ended'}, but ${running}`
 }
 
 /** A duration in seconds; less than one is "a moment". */
@@ -80,55 +53,46 @@ export function heldError(
   waitedMs: number | undefined,
   waiters: readonly Waiter[],
 ): StintError {
-  const { session_id, pid, acquired_at, purpose, origin } = by
-  const age = Math.round(ageOf(by, observation.now))
-  const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
-  const notes = [waited, waitersText(waiters.map((each) => waitedMsOf(each, observation)))]
-    .filter((note) => note !== '')
-    .join('; ')
-  const who = originText(origin)
-  const { text: busy, left } = activityText(by, observation)
-  const isIdle = purpose === null || left !== undefined
-  const doing = `${who && `, ${who}`}${isIdle ? '' : `, ${visibleJson(purpose)}`}`
-  const location = claims.register.locate?.(claims.key, epoch) ?? claims.key
+  const { session_id, holders, acquired_at, paths, purpose = null, origin = null } = by
+  const force = forceOf(by, observation) ?? { leftMs: 0, isLeftover: false }
+  const expires_in_ms = Math.round(force.leftMs)
+  const pid = holders[0]?.pid ?? null
   const liveness = claimLiveness(by, observation)
+  const holder = { session_id, pid, acquired_at, expires_in_ms, paths, purpose, liveness, origin }
+  const location = claims.store.locate(claims.key, epoch)
+  const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
+  const notes = [waited, waitersText(waiters, observation.now)].filter(Boolean).join('; ')
+  const message = `${visibleText(claims.name)} is held by ${holderText(by, force, observation)}${notes && ` (${notes})`}`
   return withoutStack(
     () =>
-      new StintError(
-        'LOCK_HELD',
-        `${visibleText(claims.name)} is held by ${visibleText(session_id)}${doing}${busy}${notes && ` (${notes})`}`,
-        {
-          hint: `${standingText(by, observation)} ${adviceFor(claims, isInSharedServer(by, observation))}`,
-          retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
-          detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
-          facts: {
-            holder: {
-              session_id,
-              pid,
-              acquired_at,
-              expires_in_ms: Math.round(remainingMs(by, observation)),
-              paths: by.paths,
-              purpose,
-              liveness,
-              origin: origin ?? null,
-            },
-            waiters: waiters.length,
-          },
-        },
-      ),
+      new StintError('LOCK_HELD', message, {
+        hint: `${standingText(by, force, observation)} ${adviceFor(claims, isInSharedServer(by, observation))}`,
+        retryAfterMs,
+        detail: `lock_file=${location} holder_pid=${pid ?? '-'}`,
+        facts: { holder, waiters: waiters.length },
+      }),
   )
 }
 
+/** Which session it is, whose, and what it does. */
+function holderText(by: Claim, force: Force, observation: Observation): string {
+  const origin = originText(by.origin)
+  const doing = by.purpose === undefined || force.isLeftover ? '' : `, ${visibleJson(by.purpose)}`
+  return `${visibleText(by.session_id)}${origin && `, ${origin}`}${doing}${forceText(by, force, observation)}`
+}
+
 /** What is held, since when, whether its holder lives, and until when. */
-function standingText(by: Claim, observation: Observation): string {
-  const what = by.paths.includes('**') ? 'all of it' : visibleText(by.paths.join(' '), 200)
+function standingText(by: Claim, { leftMs }: Force, observation: Observation): string {
+  const what = by.paths.includes('**') ? 'the whole workspace' : visibleText(by.paths.join(' '), 200)
   const shared = by.mode === 'shared' ? ', shared' : ''
   const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
   const life = { alive: 'is alive', dead: 'is dead', unknown: 'cannot be seen from here' }
-  const process =
-    by.pid === null ? 'without a process' : `by pid ${by.pid}, which ${life[claimLiveness(by, observation)]}`
-  const rest = roughDuration(remainingMs(by, observation))
-  return `Held: ${what}${shared}, for ${since}, ${process}; it ends in ${rest} unless it is refreshed.`
+  const [process] = by.holders
+  const owner =
+    process === undefined
+      ? 'without a process'
+      : `by pid ${process.pid}, which ${life[claimLiveness(by, observation)]}`
+  return `Held: ${what}${shared}, for ${since}, ${owner}; it ends in ${roughDuration(leftMs)} unless it is renewed.`
 }
 
 /** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */

@@ -8,7 +8,15 @@ import {
   isSameProcess,
   maxTtlMs,
 } from './claim.ts'
-import { claimLiveness, forceOf, isInForce, leftoverMs, leftoversOf, msUntil, type Observation } from './force.ts'
+import {
+  claimLiveness,
+  forceOf,
+  isInForce,
+  leftoverMs,
+  leftoversOf,
+  msUntil,
+  type Observation,
+} from './force.ts'
 import { areKin, findAncestors, type Kin, type PartyRequest } from './party.ts'
 import type { Now } from './register.ts'
 
@@ -346,7 +354,9 @@ export function decideBreak(
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
 ): Decision<BreakAnswer> {
   // An earlier attempt, whose swap won and was overtaken, has left its entry.
-  if (record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at))
+  if (
+    record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at)
+  )
     return { answer: { broken: true } }
   const claim = record.claims.find((each) => each.session_id === session_id && each.fence === fence)
   if (claim === undefined)

@@ -10,7 +10,6 @@ import {
   formatClaimsRecord,
   noClaims,
   parseClaimsRecord,
-  wholeWorkspace,
 } from './claim.ts'
 import { evidenceIn } from './evidence.ts'
 import type { Observation } from './force.ts'
@@ -36,7 +35,13 @@ import {
 } from './rules.ts'
 import { Changes } from './changes.ts'
 import { listWaiters, makeWaiter, type Waiter } from './waiters.ts'
-import { type LeaseTarget, pathsInTarget, resourceTarget, type Workspace, workspaceTarget } from './workspace.ts'
+import {
+  type LeaseTarget,
+  pathsInTarget,
+  resourceTarget,
+  type Workspace,
+  workspaceTarget,
+} from './workspace.ts'
 
 /** The claims on a workspace or resource at one moment. */
 export interface ClaimsView {
@@ -108,7 +113,7 @@ export class WorkspaceClaims {
 
   /** Paths in the form of claims, relative ones from the directory `from`; the whole workspace by default. */
   pathsOf(paths: readonly string[], from?: string): readonly string[] {
-    return paths.length === 0 ? (this.target.paths ?? wholeWorkspace) : pathsInTarget(this.target, this.store, paths, from)
+    return paths.length === 0 ? this.target.whole : pathsInTarget(this.target, this.store, paths, from)
   }
 
   /** The claims now. */
@@ -160,7 +165,9 @@ export class WorkspaceClaims {
       const decision = decideAcquire(record, request, observation, fence)
       const { answer } = decision
       const isLast = record.last === request.sessionId && answer.granted && answer.isNew
-      return isLast && (await this.#isAwaited(answer.claim, observation)) ? { answer: 'after waiters' } : decision
+      return isLast && (await this.#isAwaited(answer.claim, observation))
+        ? { answer: 'after waiters' }
+        : decision
     })
     const { answer } = decided
     if (answer !== 'after waiters') return { ...decided, answer }

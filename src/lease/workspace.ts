@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { canonicalDirectory, foldNames, namesBelow, realPathOf } from '../base/fs/canonical-path.ts'
 import { md5 } from '../base/text/md5.ts'
+import { wholeWorkspace } from './claim.ts'
 
 /**
  * What a path belongs to. A repository is a workspace of its own, wherever it lies: a nested repository, a
@@ -35,9 +36,6 @@ export interface LeaseTarget {
 export interface WorkspaceNames {
   readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
 }
-
-/** The claim on all of a repository or resource. */
-export const wholeWorkspace: readonly string[] = ['**']
 
 /** The name of the workspace that is outside of all repositories. */
 export const outsideName = '/'
@@ -97,6 +95,14 @@ export function workspaceTarget(
   const name = isOutside({ key }) ? outsideName : path
   return { path, whole, ...(shared?.nameWorkspace(name) ?? { key, name }) }
 }
+
+/** The target behind a key and the name in its record. */
+export const wholeTarget = (key: string, name: string): LeaseTarget => ({
+  key,
+  name,
+  whole: wholeWorkspace,
+  ...(isAbsolute(name) && { path: name }),
+})
 
 /** The name of a resource cannot be mistaken for a path. */
 const isResourceName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)

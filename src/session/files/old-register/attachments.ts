@@ -1,8 +1,8 @@
-import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { liveness, ownIdentity } from '../base/process/liveness.ts'
-import { thisMachine } from '../base/process/platform.ts'
-import { ulid } from '../base/text/id.ts'
-import { md5 } from '../base/text/md5.ts'
+import { errorCode, StintError } from '../../../base/errors/stint-error.ts'
+import { liveness, ownIdentity } from '../../../base/process/liveness.ts'
+import { thisMachine } from '../../../base/process/platform.ts'
+import { ulid } from '../../../base/text/id.ts'
+import { md5 } from '../../../base/text/md5.ts'
 import type { FileSteps } from './file-register.ts'
 import type { Now } from './register.ts'
 
