@@ -1,15 +1,17 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { type Claim, type ClaimsRecord, parseClaimsRecord } from './claim.ts'
 import { evidenceIn } from './evidence.ts'
-import type { Observation } from './force.ts'
+import { isInForce, type Observation } from './force.ts'
 import type { LeaseStore } from './register.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
 import { livenessIn, lookingOnce, WorkspaceClaims } from './workspace-claims.ts'
-import { isWorkspaceKey, wholeTarget } from './workspace.ts'
+import { overlap } from './rules.ts'
+import { isWorkspaceKey, outsideName, wholeTarget } from './workspace.ts'
 
-/** A workspace or resource with at least one claim on it. */
+/** A workspace or resource, and the claims that are in force on it. */
 export interface ClaimedTarget {
   key: string
+  /** A path, a repository or a resource; outside of repositories, what a claim is on. */
   workspace: string
   claims: Claim[]
   waiters: Waiter[]
@@ -35,10 +37,14 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
     const { text = '', now } = await register.read(key)
     const record = parseClaimsRecord(text)
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
-    const { workspace, claims } = record
-    if (claims.length === 0) return []
-    const observation = { now, liveness, ...evidenceIn(workspace) }
-    return [{ key, workspace, claims, waiters: await listWaiters(waiters, key, observation), observation }]
+    if (record.claims.length === 0) return []
+    const { workspace } = record
+    const observation = { now, liveness, ...evidenceIn(wholeTarget(key, workspace).path) }
+    const claims = record.claims.filter((claim) => isInForce(claim, observation))
+    const waiting = claims.length === 0 ? [] : await listWaiters(waiters, key, observation)
+    const target = { key, workspace, claims, waiters: waiting, observation }
+    if (workspace === outsideName) return claims.map((claim) => onlyClaim(target, claim))
+    return claims.length === 0 ? [] : [target]
   }
 
   const keys = await claimsKeys(store)
@@ -52,6 +58,14 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   }
   return all
 }
+
+/** Outside of repositories, every claim has a place of its own. */
+const onlyClaim = (target: ClaimedTarget, claim: Claim): ClaimedTarget => ({
+  ...target,
+  workspace: claim.paths.join(' '),
+  claims: [claim],
+  waiters: target.waiters.filter((waiter) => overlap(waiter, claim)),
+})
 
 /** The keys that have claims. The directory of a register in files may contain other names. */
 export const claimsKeys = async ({ register, shared }: LeaseStore): Promise<string[]> =>

@@ -1,6 +1,6 @@
 /** The door of leases: claims on workspaces and resources, kept in a register. */
-export { type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
-export { type AgentSession, agentSessions, isBelowAgent } from './agent-sessions.ts'
+export { ActivityLog, type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
+export { type AgentSession, agentSessions, isBelowAgent, transcriptTime } from './agent-sessions.ts'
 export { type AllClaims, allClaims, type ClaimedTarget, claimsKeys, forEachClaimed } from './all-claims.ts'
 export {
   type Claim,
@@ -12,6 +12,7 @@ export {
   maxTtlMs,
   wholeWorkspace,
 } from './claim.ts'
+export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
 export { fileRegister } from './file-register.ts'
 export { fileStore, homeStore } from './file-store.ts'
 export {
@@ -27,7 +28,7 @@ export { acquireLease, type Lease } from './lease.ts'
 export type { LeaseLoss } from './lease-loss.ts'
 export type { LeaseOptions } from './lease-options.ts'
 export { type LeaseStatus, leaseStatus } from './lease-status.ts'
-export { forceText, isInSharedServer, originText, roughDuration } from './lock-held-error.ts'
+export { isInSharedServer } from './lock-held-error.ts'
 export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
 export {
   type ActivityLogs,

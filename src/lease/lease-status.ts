@@ -45,8 +45,8 @@ export async function leaseStatus(
   const store = options.store ?? homeStore()
   const claims = new WorkspaceClaims(store, leaseTarget(options, store))
   const view = await claims.read()
-  const { record, observation } = view
-  const held = record.claims.flatMap((claim) => {
+  const { observation } = view
+  const held = claims.inForce(view).flatMap((claim) => {
     const force = forceOf(claim, observation)
     if (force === undefined) return []
     return {
@@ -63,7 +63,7 @@ export async function leaseStatus(
     }
   })
   return {
-    workspace: claims.name,
+    workspace: claims.title,
     isFree: held.length === 0,
     claims: held,
     waiters: (await claims.waiters(view)).map(({ session_id, process, paths, mode, since }) => ({

@@ -58,7 +58,7 @@ export class Lease {
     { answer, epoch, startedAtMs }: Decided<Granted>,
   ) {
     this.sessionId = request.sessionId
-    this.workspace = claims.name
+    this.workspace = claims.title
     this.workspaceKey = claims.key
     this.#claims = claims
     this.#holders = request.holder === null ? [] : [request.holder]

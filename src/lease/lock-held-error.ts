@@ -2,7 +2,8 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { readCommandLine } from '../base/process/platform.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
-import type { Claim, ClaimOrigin } from './claim.ts'
+import type { Claim } from './claim.ts'
+import { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
 import { claimLiveness, type Force, forceOf, type Observation } from './force.ts'
 import type { Refused } from './rules.ts'
 import { type Waiter, waitersText } from './waiters.ts'
@@ -13,37 +14,6 @@ import { targetKind } from './workspace.ts'
 export const isInSharedServer = ({ origin, holders }: Claim, { liveness }: Observation): boolean =>
   origin?.shared_process === true &&
   holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
-
-/** Whose session it is, in a few words: "Claude Code in pts/3 (tmux %5), ada@box, ~/app: “tidy up”". */
-export function originText(origin: ClaimOrigin | undefined, home: string = process.env.HOME ?? ''): string {
-  if (origin === undefined) return ''
-  const { agent = '', terminal, tmux_pane: pane, user, hostname, directory, prompt } = origin
-  const screen = [terminal, pane && (terminal === undefined ? `tmux ${pane}` : `(tmux ${pane})`)]
-  const where = screen.filter(Boolean).join(' ')
-  const short =
-    home.length > 1 && directory?.startsWith(`${home}/`) ? `~${directory.slice(home.length)}` : directory
-  const parts = [
-    [agent, where].filter(Boolean).join(' in '),
-    [user, hostname].filter(Boolean).join('@'),
-    short,
-  ]
-  const text = parts.filter(Boolean).join(', ')
-  const all = prompt === undefined ? text : `${text}${text === '' ? '' : ': '}“${prompt}”`
-  return visibleText(all, 300)
-}
-
-/** What keeps a claim in force besides its time, in a few words that go on a sentence; empty if nothing does. */
-export function forceText(claim: Claim, { process, isLeftover }: Force, observation: Observation): string {
-  if (process === undefined) return ''
-  const running = `\`${visibleText(process.command, 60).replaceAll('`', "'")}\` still runs, pid ${process.pid}`
-  if (!isLeftover) return `; its ${running}`
-  const isDead = claimLiveness(claim, observation) === 'dead'
-  return `; ${isDead ? 'its agent has died' : 'its turn has ended'}, but ${running}`
-}
-
-/** A duration in seconds; less than one is "a moment". */
-export const roughDuration = (ms: number): string =>
-  ms < 1000 ? 'a moment' : formatDuration(Math.round(ms / 1000) * 1000)
 
 /** `LOCK_HELD`, with the holder and its purpose, how long the caller has waited, and how many others wait. */
 export function heldError(
@@ -62,7 +32,7 @@ export function heldError(
   const location = claims.store.locate(claims.key, epoch)
   const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
   const notes = [waited, waitersText(waiters, observation.now)].filter(Boolean).join('; ')
-  const message = `${visibleText(claims.name)} is held by ${holderText(by, force, observation)}${notes && ` (${notes})`}`
+  const message = `${visibleText(claims.title)} is held by ${holderText(by, force, observation)}${notes && ` (${notes})`}`
   return withoutStack(
     () =>
       new StintError('LOCK_HELD', message, {
@@ -78,13 +48,12 @@ export function heldError(
 function holderText(by: Claim, force: Force, observation: Observation): string {
   const origin = originText(by.origin)
   const doing = by.purpose === undefined || force.isLeftover ? '' : `, ${visibleJson(by.purpose)}`
-  return `${visibleText(by.session_id)}${origin && `, ${origin}`}${doing}${forceText(by, force, observation)}`
+  const work = workText(by, force, presentProcess(by, force, observation), observation)
+  return `${visibleText(by.session_id)}${origin && `, ${origin}`}${doing}${work && `; ${work}`}`
 }
 
 /** What is held, since when, whether its holder lives, and until when. */
 function standingText(by: Claim, { leftMs }: Force, observation: Observation): string {
-  const what = by.paths.includes('**') ? 'the whole workspace' : visibleText(by.paths.join(' '), 200)
-  const shared = by.mode === 'shared' ? ', shared' : ''
   const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
   const life = { alive: 'is alive', dead: 'is dead', unknown: 'cannot be seen from here' }
   const [process] = by.holders
@@ -92,7 +61,7 @@ function standingText(by: Claim, { leftMs }: Force, observation: Observation): s
     process === undefined
       ? 'without a process'
       : `by pid ${process.pid}, which ${life[claimLiveness(by, observation)]}`
-  return `Held: ${what}${shared}, for ${since}, ${owner}; it ends in ${roughDuration(leftMs)} unless it is renewed.`
+  return `Held: ${pathsText(by.paths, by.mode)}, for ${since}, ${owner}; it ends in ${roughDuration(leftMs)} unless it is renewed.`
 }
 
 /** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */

@@ -9,8 +9,7 @@ import { homeStore } from './file-store.ts'
 import { isInForce } from './force.ts'
 import type { LeaseStore } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
-import { isWorkspaceKey, wholeTarget } from './workspace.ts'
-import { parseClaimsRecord } from './claim.ts'
+import { isWorkspaceKey } from './workspace.ts'
 
 /** A file that a swap has staged, and never removed, goes after a day. */
 const stagedAfterMs = 24 * 3_600_000
@@ -27,10 +26,8 @@ export interface LockSweepOptions {
  * claims. The key stays: a writer that was suspended could otherwise win beside a new one.
  */
 export async function sweepKey(store: LeaseStore, key: string, { dryRun = false } = {}): Promise<number> {
-  const { text } = await store.register.read(key)
-  const record = text === undefined ? undefined : parseClaimsRecord(text)
-  if (record === undefined) return 0
-  const claims = new WorkspaceClaims(store, wholeTarget(key, record.workspace))
+  const claims = await WorkspaceClaims.ofKey(store, key)
+  if (claims === undefined) return 0
   if (dryRun) {
     const view = await claims.read()
     return view.record.claims.filter((claim) => !isInForce(claim, view.observation)).length

@@ -12,7 +12,7 @@ import {
   parseClaimsRecord,
 } from './claim.ts'
 import { evidenceIn } from './evidence.ts'
-import type { Observation } from './force.ts'
+import { isInForce, type Observation } from './force.ts'
 import { heldError } from './lock-held-error.ts'
 import type { LeaseStore, Now } from './register.ts'
 import {
@@ -29,6 +29,7 @@ import {
   type Decision,
   type EndTurnRequest,
   type Granted,
+  overlap,
   type Refused,
   type ReleaseRequest,
   type RenewRequest,
@@ -37,8 +38,10 @@ import { Changes } from './changes.ts'
 import { listWaiters, makeWaiter, type Waiter } from './waiters.ts'
 import {
   type LeaseTarget,
+  outsideName,
   pathsInTarget,
   resourceTarget,
+  wholeTarget,
   type Workspace,
   workspaceTarget,
 } from './workspace.ts'
@@ -96,6 +99,13 @@ export class WorkspaceClaims {
     )
   }
 
+  /** The claims of a key, by the name in its record; undefined if it has none, or a damaged one. */
+  static async ofKey(store: LeaseStore, key: string): Promise<WorkspaceClaims | undefined> {
+    const { text } = await store.register.read(key)
+    const record = text === undefined ? undefined : parseClaimsRecord(text)
+    return record && new this(store, wholeTarget(key, record.workspace))
+  }
+
   constructor(store: LeaseStore, target: LeaseTarget) {
     this.store = store
     this.target = target
@@ -109,6 +119,22 @@ export class WorkspaceClaims {
   /** The path or repository of a workspace, or the name of a resource. */
   get name(): string {
     return this.target.name
+  }
+
+  /** The name for people: outside of repositories, the path that was asked about. */
+  get title(): string {
+    const { name, path } = this.target
+    return name === outsideName ? (path ?? name) : name
+  }
+
+  /** The claims in force here; outside of repositories, those on the target, above and below it. */
+  inForce({ record, observation }: ClaimsView): Claim[] {
+    return record.claims.filter((claim) => this.isHere(claim) && isInForce(claim, observation))
+  }
+
+  /** Whether paths are at, above or below the target. All are, but outside of repositories. */
+  isHere({ paths }: { paths: readonly string[] }): boolean {
+    return overlap({ paths, mode: 'exclusive' }, { paths: this.target.whole, mode: 'exclusive' })
   }
 
   /** Paths in the form of claims, relative ones from the directory `from`; the whole workspace by default. */
