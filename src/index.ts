@@ -5,20 +5,16 @@
  */
 export {
   acquireLease,
-  acquireLeaseSync,
   type ClaimMode,
-  fileRegister,
+  fileStore,
   findWorkspace,
   type Lease,
   type LeaseLoss,
   type LeaseOptions,
   type LeaseStatus,
+  type LeaseStore,
   leaseStatus,
-  memoryRegister,
-  type Now,
-  type Register,
-  type RegisterEntry,
-  type Steps,
+  memoryStore,
   type Workspace,
 } from './lease/index.ts'
 export { type Clock, systemClock } from './base/process/clock.ts'

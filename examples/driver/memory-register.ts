@@ -1,35 +1,26 @@
-import type { Now, Register, RegisterEntry, Steps } from 'stint/driver'
-
-/** One access to the map. A database driver would yield queries instead. */
-type Step = () => unknown
+import type { Register } from 'stint/driver'
 
 /** A register whose texts live in this process. */
-export function memoryRegister(): Register<Step> {
-  const entries = new Map<string, RegisterEntry & { writtenAt: number }>()
-
-  const read = (key: string): RegisterEntry => {
-    const { epoch, text } = entries.get(key) ?? { epoch: 0, text: undefined }
-    return { epoch, text }
-  }
+export function memoryRegister(): Register {
+  const entries = new Map<string, { epoch: number; text: string }>()
+  const watchers = new Map<() => void, string>()
 
   return {
-    read: (key) => once(() => read(key)),
-    swap: (key, before, text) =>
-      once(() => {
-        if (read(key).text !== before.text) return undefined
-        const epoch = before.epoch + 1
-        entries.set(key, { epoch, text, writtenAt: Date.now() })
-        return epoch
-      }),
-    writtenAt: (key) => once(() => entries.get(key)?.writtenAt),
-    keys: () => once(() => [...entries.keys()]),
-    now: () =>
-      once((): Now => ({ wall: Date.now(), mono: performance.now(), clock: `process ${process.pid}` })),
-    perform: async (step) => step(),
-    performSync: (step) => step(),
+    async read(key) {
+      const { epoch, text } = entries.get(key) ?? { epoch: 0, text: undefined }
+      const now = { wall: Date.now(), mono: performance.now(), clock: `process ${process.pid}` }
+      return { epoch, text, now }
+    },
+    async swap(key, epoch, text) {
+      if ((entries.get(key)?.epoch ?? 0) !== epoch) return false
+      entries.set(key, { epoch: epoch + 1, text })
+      for (const [onChange, watched] of watchers) if (watched === key) onChange()
+      return true
+    },
+    keys: async () => [...entries.keys()],
+    watch(key, onChange) {
+      watchers.set(onChange, key)
+      return () => void watchers.delete(onChange)
+    },
   }
-}
-
-function* once<Result>(step: () => Result): Steps<Step, Result> {
-  return (yield step) as Result
 }

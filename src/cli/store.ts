@@ -1,5 +1,5 @@
 import type { OptionTable } from '../command/option.ts'
-import { homeRegister, type Register } from '../lease/index.ts'
+import { homeStore, type LeaseStore } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { createStore, type DriverStore, FilesystemDriver, type SessionFiles } from '../session/index.ts'
 
@@ -42,12 +42,19 @@ export function needServer(given: string | undefined, warn: Warn): string {
   })
 }
 
-/** Opens the register of leases: in files, unless a server is named. */
-export async function openRegister(given: string | undefined, warn: Warn): Promise<Register> {
+/** Opens the store of leases: in files, unless a server is named. */
+export const openLeases = async (given: string | undefined, warn: Warn): Promise<LeaseStore> =>
+  (await openServerLeases(given, warn)) ?? homeStore()
+
+/** Opens the leases on the server that is named; undefined if none is. */
+export async function openServerLeases(
+  given: string | undefined,
+  warn: Warn,
+): Promise<LeaseStore | undefined> {
   const url = readStore(given, warn)
-  if (url === undefined) return homeRegister()
-  const { openPostgresRegister } = await import('./postgres/open-postgres.ts')
-  return openPostgresRegister(url)
+  if (url === undefined) return undefined
+  const { openPostgresLeases } = await import('./postgres/open-postgres.ts')
+  return openPostgresLeases(url)
 }
 
 /** Opens the store of sessions: in files, unless a server is named. */

@@ -5,12 +5,11 @@
  */
 export type {
   ActivityLogs,
+  LeaseStore,
   Now,
   Register,
   RegisterEntry,
-  Steps,
-  WaiterEntry,
-  WaiterQueue,
+  WaiterEntries,
 } from '../lease/index.ts'
 export {
   auditHash,

@@ -22,9 +22,7 @@ const denied = '42501'
  * The activity logs on a server: a row a line. Leases do not wait for it. One statement is under way at a
  * time, on one connection, and what is appended meanwhile goes with the next.
  */
-export function postgresActivityLogs(
-  database: Database,
-): ActivityLogs & { remove(key: string): Promise<void> } {
+export function postgresActivityLogs(database: Database): ActivityLogs {
   let waiting: { key: string; lines: () => readonly string[] }[] = []
   let writing: Promise<void> | undefined
   let isRefused = false
@@ -63,10 +61,6 @@ export function postgresActivityLogs(
       if (isRefused) return []
       const rows = await database.query(readSql, key, lastBytes === undefined ? maxLines : recentLines)
       return rows.map(({ line }) => line as string)
-    },
-    /** Best effort, as everything here. */
-    async remove(key) {
-      await database.query('DELETE FROM stint.activity WHERE key = $1', key).catch(() => {})
     },
   }
 }

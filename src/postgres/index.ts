@@ -6,6 +6,6 @@
 export { migrate, type MigrateReport } from './migrate.ts'
 export { migrationScript } from './schema.ts'
 export type { PostgresClient, PostgresPool } from './pool.ts'
-export { postgresRegister, type PostgresRegisterOptions, type PostgresStep } from './register.ts'
+export { postgresLeases, type PostgresLeasesOptions } from './leases.ts'
 export { purge, type PurgeOptions, type PurgeReport } from './store/purge.ts'
 export { postgresStore, type PostgresStoreOptions } from './store/driver.ts'

@@ -94,15 +94,15 @@ const leaseTables: readonly string[] = [
   text text NOT NULL,
   written_at timestamptz NOT NULL
 ) WITH (fillfactor = 50)`,
-  `COMMENT ON TABLE stint.register IS 'Leases. Only a purge deletes rows, and raises the row swept-until first: epochs must not start again.'`,
+  `COMMENT ON TABLE stint.register IS 'Leases, a row each. Rows are never deleted: an epoch must not come again.'`,
   `CREATE TABLE IF NOT EXISTS stint.waiter (
   key text NOT NULL,
-  number bigint NOT NULL,
+  id text NOT NULL,
   text text NOT NULL,
-  touched_at timestamptz NOT NULL,
-  PRIMARY KEY (key, number)
-) WITH (fillfactor = 50)`,
-  `COMMENT ON TABLE stint.waiter IS 'Who waits for a lease, in order. A row that was not touched for 15 s counts no more.'`,
+  added_at timestamptz NOT NULL,
+  PRIMARY KEY (key, id)
+)`,
+  `COMMENT ON TABLE stint.waiter IS 'The processes that wait for a lease. Leases do not depend on it.'`,
   `CREATE TABLE IF NOT EXISTS stint.activity (
   id bigint GENERATED ALWAYS AS IDENTITY,
   key text NOT NULL,

@@ -1,12 +1,11 @@
-import type { Register } from '../../lease/index.ts'
-import { postgresRegister } from '../../postgres/register.ts'
+import type { LeaseStore } from '../../lease/index.ts'
+import { postgresLeases } from '../../postgres/leases.ts'
 import { PostgresDriver } from '../../postgres/store/driver.ts'
 import { createStore, type DriverStore } from '../../session/index.ts'
 import { openPool } from './open-pool.ts'
 
-/** Opens the register on a server. This file is loaded only where a server is named. */
-export const openPostgresRegister = (url: string): Register =>
-  postgresRegister({ pool: openPool(url) }) as Register
+/** Opens the leases on a server. This file is loaded only where a server is named. */
+export const openPostgresLeases = (url: string): LeaseStore => postgresLeases({ pool: openPool(url) })
 
 /** Opens the sessions on a server. */
 export const openPostgresStore = (url: string): DriverStore =>

@@ -37,12 +37,12 @@ const migrateCommand = defineBareCommand({
 const purgeCommand = defineBareCommand({
   name: 'purge',
   summary:
-    'Permanently deletes sessions that `stint sessions rm` has removed, and leases unused for long. Nothing else ever deletes a record; the role must be allowed to.',
+    'Permanently deletes sessions that `stint sessions rm` has removed, and claims of sessions that are gone. Nothing else ever deletes a record; the role must be allowed to.',
   options: {
     'older-than': {
       type: 'duration',
       value: 'D',
-      help: 'only sessions that were removed, and leases that were used, longer ago than this (30d)',
+      help: 'only sessions that were removed longer ago than this (30d)',
     },
     yes: { type: 'boolean', help: 'do not ask' },
     ...storeOption,
@@ -54,12 +54,12 @@ const purgeCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const url = needServer(options.store, warn)
     const { 'older-than': olderThanMs = defaultPurgeAgeMs } = options
-    const question = `Delete every session that was removed more than ${formatDuration(olderThanMs)} ago, and every lease unused since, for good?`
+    const question = `Delete every session that was removed more than ${formatDuration(olderThanMs)} ago for good?`
     await confirm(options.yes, 'a purge', question)
     return await purge({ pool: openPool(url), olderThanMs })
   },
-  render: ({ sessions, records, leases }) =>
-    `${plural(sessions, 'session')} deleted, with ${plural(records, 'record')}; ${plural(leases, 'unused lease')}`,
+  render: ({ sessions, records, claims }) =>
+    `${plural(sessions, 'session')} deleted, with ${plural(records, 'record')}; ${plural(claims, 'claim')} of sessions that are gone`,
 })
 
 export const postgres: CommandGroup = {

@@ -1,8 +1,7 @@
-import { runAsync } from '../../base/process/run-generator.ts'
-import { isClaimsKey, type Register, sweepKey } from '../../lease/index.ts'
+import { claimsKeys, sweepKey } from '../../lease/index.ts'
 import { Database, type Query } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
-import { postgresRegister } from '../register.ts'
+import { postgresLeases } from '../leases.ts'
 import { forgetWanted } from '../waiters.ts'
 
 export interface PurgeOptions {
@@ -16,21 +15,21 @@ export const defaultPurgeAgeMs = 30 * 24 * 3_600_000
 export interface PurgeReport {
   sessions: number
   records: number
-  /** Records of leases that no session holds or has used for that long, and at least for a week. */
-  leases: number
+  /** Claims of sessions that are gone. */
+  claims: number
 }
 
 const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state'] as const
 
 /**
- * Deletes removed sessions and unused leases for good; nothing else in stint does. The role must be allowed
- * to delete.
+ * Deletes removed sessions, and the claims of sessions that are gone, for good. The role must be allowed to
+ * delete.
  *
  * @example
  * await purge({ pool, olderThanMs: 7 * 24 * 3_600_000 })
  */
 export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOptions): Promise<PurgeReport> {
-  const report = { sessions: 0, records: 0, leases: await purgeLeases(pool, olderThanMs) }
+  const report = { sessions: 0, records: 0, claims: await purgeClaims(pool) }
   const database = new Database({ pool })
   await forgetWanted(database, olderThanMs)
   // A transaction for each session, so that other processes never wait long for a lock.
@@ -67,12 +66,10 @@ async function deleteRecords(query: Query, key: string): Promise<void> {
   for (const table of tables) await query(`DELETE FROM stint.${table} WHERE session = $1`, key)
 }
 
-async function purgeLeases(pool: PostgresPool, olderThanMs: number): Promise<number> {
-  const register = postgresRegister({ pool }) as Register
-  let leases = 0
-  for (const key of await runAsync(register, register.keys())) {
-    if (!isClaimsKey(key, register)) continue
-    if (await runAsync(register, sweepKey(register, key, { olderThanMs }))) leases += 1
-  }
-  return leases
+/** Removes the claims that are not in force any more. Their rows stay: an epoch must not come again. */
+async function purgeClaims(pool: PostgresPool): Promise<number> {
+  const leases = postgresLeases({ pool })
+  let claims = 0
+  for (const key of await claimsKeys(leases)) claims += await sweepKey(leases, key)
+  return claims
 }
