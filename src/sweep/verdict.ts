@@ -29,7 +29,7 @@ export type RemoveReason =
   | 'tracked'
   | 'removed-session'
   | 'unfinished-session'
-  | 'unused-lock'
+  | 'ended-claims'
   | 'old-points'
   | 'superseded'
 export type KeepReason =

@@ -58,20 +58,11 @@ export interface TokenAnswer {
 }
 
 /**
- * - `waits-for-you`: the agent asked its user for a permission. `crashed`: its process died. `damaged`:
- *   records are missing or changed. A person should look at each of these.
- * - `waiting`: it waits for a claim. `working`: a call runs. `background`: its turn is over and processes of
+ * - `crashed`: its process died. `damaged`: records are missing or changed. A person should look at these.
+ * - `waiting`: it waits for a claim. `working`: it holds one. `background`: its turn is over and processes of
  *   it still run. `idle`: none of these.
  */
-export const tileStates = [
-  'waits-for-you',
-  'crashed',
-  'damaged',
-  'waiting',
-  'working',
-  'background',
-  'idle',
-] as const
+export const tileStates = ['crashed', 'damaged', 'waiting', 'working', 'background', 'idle'] as const
 export type TileState = (typeof tileStates)[number]
 
 /** One session, as far as claims, waiters, prompts and the store know it. */
@@ -89,8 +80,8 @@ export interface SessionTile {
   purpose: string | null
   /** What it holds. The first is the one to show where there is room for one. */
   holds: { key: string; name: string; paths: readonly string[]; fence: number }[]
-  /** What it does now, as a sentence of `stint status`: `runs npm (pid 12) for 3m`. */
-  work: { kind: string | null; name: string | null; pid: number | null; since: number; text: string } | null
+  /** What it runs now, in the words of `stint status`: "runs `npm test` (pid 12)". */
+  work: { pid: number; command: string; text: string } | null
   /** Present in the state `waiting`: the place, and the sessions in the way. */
   waits_for: { key: string; name: string; paths: readonly string[]; since: number; held_by: string[] } | null
   /** The workspace or resource that it holds or waits for, or where it works. */
@@ -118,7 +109,8 @@ export interface NowView {
 /** The fields that the page uses of a claim in `stint lock status --json`. */
 export interface ClaimRow {
   session_id: string
-  standing: string
+  /** `leftover`: its turn is over or its agent has died, and a process of it still runs. */
+  state: 'held' | 'leftover'
   acquired_at: number
   paths: string[]
   mode: ClaimMode

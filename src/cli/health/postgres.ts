@@ -34,11 +34,11 @@ export interface ServerContents extends AllClaims {
 }
 
 export async function readServer(url: string): Promise<ServerContents> {
-  const { openPostgresRegister, openPostgresStore } = await import('../postgres/open-postgres.ts')
-  const register = openPostgresRegister(url)
+  const { openPostgresLeases, openPostgresStore } = await import('../postgres/open-postgres.ts')
+  const leases = openPostgresLeases(url)
   const store = openPostgresStore(url)
   return await askWithin(patienceMs, async () => ({
-    ...(await allClaims(register)),
+    ...(await allClaims(leases)),
     sessions: await store.list(),
   }))
 }

@@ -1,12 +1,11 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
-  type Claim,
   defaultTtlMs,
+  type Granted,
   isBelowAgent,
   readDescent,
   type WorkspaceClaims,
 } from '../../lease/index.ts'
-import { systemClock } from '../../base/process/clock.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { newSessionId } from '../../base/text/id.ts'
@@ -82,7 +81,7 @@ export const lockAcquireCommand = defineBareCommand({
       holder,
       paths: claims.pathsOf(options.path, options.workspace),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
-      ttlMs: options.ttl ?? defaultTtlMs,
+      forMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
       descent: () => readDescent(holder?.pid ?? process.pid),
       origin: () => ({
@@ -90,24 +89,23 @@ export const lockAcquireCommand = defineBareCommand({
         ...(isOfUser && { command: acquireCommand }),
       }),
     }
-    const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
     const { answer, epoch } = await announceWait(acquiring, quiet, () => claims.findBlocker(request))
     await claims.activity.written()
     if (signal.aborted) {
-      await undoAcquire(claims, answer.claim, holder, startedAt).catch((error: unknown) =>
-        warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.name}: ${errorMessage(error)}`),
+      await undoAcquire(claims, answer, holder).catch((error: unknown) =>
+        warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.title}: ${errorMessage(error)}`),
       )
       throw signal.reason as Error
     }
-    const { fence, refreshed_at, ttl_ms } = answer.claim
+    const { fence, until_wall } = answer.claim
     return {
       acquired: true,
       session_id: sessionId,
       ...describeTarget(claims),
       epoch,
       fence,
-      expires_at: refreshed_at + ttl_ms,
+      expires_at: until_wall,
       release_command: releaseLine(isOfUser ? options : { ...options, session: sessionId }),
     }
   },
@@ -143,17 +141,13 @@ function readPid(text: string | undefined): Identity | null {
   throw new StintError('NOT_FOUND', `there is no process ${text} for --pid`)
 }
 
-/** Releases a claim that was made since `startedAt`: a command that reports CANCELLED must not hold one. */
+/** Releases a claim that this command has made: one that reports CANCELLED must not hold one. */
 async function undoAcquire(
   claims: WorkspaceClaims,
-  claim: Claim,
+  { claim, isNew }: Granted,
   holder: Identity | null,
-  startedAt: number,
 ): Promise<void> {
-  // The register's clock dated the claim; this machine's clock may be an hour off.
-  const { wall } = await claims.now()
-  const startedAtThere = Math.floor(wall - (systemClock.mono() - startedAt))
-  if (claim.acquired_at < startedAtThere) return
+  if (!isNew) return
   const holders = holder === null ? undefined : [holder]
   await claims.release({ sessionId: claim.session_id, firstFence: claim.first_fence, holders })
 }

@@ -1,14 +1,12 @@
 import {
-  ageOf,
-  busyWork,
   type Claim,
   claimLiveness,
-  claimStatus,
-  type ClaimMode,
+  forceOf,
   type Observation,
   originText,
-  remainingMs,
-  waitedMsOf,
+  pathsText,
+  presentProcess,
+  roughDuration,
   type Waiter,
   workText,
 } from '../../lease/index.ts'
@@ -19,45 +17,46 @@ import type { Screen } from '../../command/stdio.ts'
 import { formatAge, shortPath } from '../text/format.ts'
 
 /** A claim in the form that status shows. */
-export const describeClaim = (claim: Claim, observation: Observation) => ({
-  session_id: claim.session_id,
-  parent: claim.ancestors?.[0] ?? null,
-  pid: claim.pid,
-  standing: claimStatus(claim, observation),
-  liveness: claimLiveness(claim, observation),
-  acquired_at: claim.acquired_at,
-  age_ms: Math.round(ageOf(claim, observation.now)),
-  expires_in_ms: Math.round(remainingMs(claim, observation)),
-  paths: claim.paths,
-  mode: claim.mode,
-  fence: claim.fence,
-  purpose: claim.purpose,
-  origin: claim.origin ?? null,
-  work: describeWork(claim, observation),
-  holders: claim.holders.map(({ pid, calls }) => ({ pid, calls: calls.length })),
-})
-
-/** What keeps a claim busy; null if nothing does. */
-function describeWork(claim: Claim, observation: Observation) {
-  const work = busyWork(claim, observation)
-  if (work === undefined) return null
-  const { state, call, process, since } = work
+export function describeClaim(claim: Claim, observation: Observation) {
+  const force = forceOf(claim, observation) ?? { leftMs: 0, isLeftover: false }
+  const process = presentProcess(claim, force, observation)
   return {
-    state,
-    kind: call?.kind ?? null,
-    name: call?.name ?? process?.name ?? null,
-    pid: process?.pid ?? null,
-    since,
-    text: workText(work, observation.now),
+    session_id: claim.session_id,
+    parent: claim.ancestors?.[0] ?? null,
+    pid: claim.holders[0]?.pid ?? null,
+    liveness: claimLiveness(claim, observation),
+    /** `leftover`: its turn has ended or its agent has died, and a process of it still runs. */
+    state: force.isLeftover ? ('leftover' as const) : ('held' as const),
+    acquired_at: claim.acquired_at,
+    held_ms: Math.max(0, Math.round(observation.now.wall - claim.acquired_at)),
+    expires_in_ms: Math.round(force.leftMs),
+    paths: claim.paths,
+    mode: claim.mode,
+    fence: claim.fence,
+    purpose: claim.purpose ?? null,
+    origin: claim.origin ?? null,
+    work: process === undefined ? null : describeWork(claim, force, process, observation),
+    holders: claim.holders.map(({ pid }) => pid),
   }
 }
 
+const describeWork = (
+  claim: Claim,
+  force: Parameters<typeof workText>[1],
+  process: NonNullable<ReturnType<typeof presentProcess>>,
+  observation: Observation,
+) => ({
+  pid: process.pid,
+  command: process.command,
+  text: workText(claim, force, process, observation),
+})
+
 /** A waiter in the form that status shows. */
-export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
+export const describeWaiter = (waiter: Waiter, { now }: Observation) => ({
   session_id: waiter.session_id,
   pid: waiter.process.pid,
   since: waiter.since,
-  waited_ms: waitedMsOf(waiter, observation),
+  waited_ms: Math.max(0, Math.round(now.wall - waiter.since)),
   paths: waiter.paths,
   mode: waiter.mode,
   origin: waiter.origin ?? null,
@@ -66,9 +65,6 @@ export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
 export type ClaimDescription = ReturnType<typeof describeClaim>
 export type WaiterDescription = ReturnType<typeof describeWaiter>
 
-/** A claim that is not held is that of a dead session, or has expired: the next session gets it. */
-export const isHeld = ({ standing }: ClaimDescription): boolean => standing === 'busy' || standing === 'fresh'
-
 /** The fields of a workspace that do not change by themselves from one look to the next. */
 export const stableWorkspace = <
   Shown extends { claims: readonly ClaimDescription[]; waiters: readonly WaiterDescription[] },
@@ -76,41 +72,30 @@ export const stableWorkspace = <
   workspace: Shown,
 ) => ({
   ...workspace,
-  claims: workspace.claims.map(({ age_ms: _age, expires_in_ms: _rest, work, ...claim }) => ({
+  claims: workspace.claims.map(({ held_ms: _held, expires_in_ms: _rest, work, ...claim }) => ({
     ...claim,
-    work: work?.state,
+    work: work?.pid,
   })),
   waiters: workspace.waiters.map(({ waited_ms: _waited, ...waiter }) => waiter),
 })
 
-/** A line for each waiter, the first in line first. */
+/** A line for each waiter, the one that has waited longest first. */
 export const renderWaiters = (waiters: readonly WaiterDescription[], columns: number): string[] =>
   waiters.flatMap(({ session_id, pid, waited_ms, paths, mode }) =>
     block(
-      `${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${renderPaths(paths, mode)}`,
+      `${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${pathsText(paths, mode)}`,
       columns,
     ),
   )
-
-export function renderPaths(paths: readonly string[], mode: ClaimMode): string {
-  const what = paths.join(' ') === '**' ? 'all of it' : paths.join(' ')
-  return mode === 'shared' ? `${what}, shared` : what
-}
 
 /** A claim in a line; where that is too long, its state and purpose have lines of their own. */
 export function renderClaim(
   claim: ClaimDescription,
   { columns, verbose }: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
-  const who =
-    claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
   const below = claim.parent === null ? '' : ` below ${claim.parent}`
-  const what = renderPaths(claim.paths, claim.mode)
-  const age = formatAge(claim.age_ms)
-  const busy = claim.work === null ? '' : ` (${claim.work.text})`
-  const holder = `${who}${below}  ${what}`
-  const fence = verbose ? `, fence ${claim.fence}` : ''
-  const state = `${claim.standing}${busy}, refreshed ${age} ago${fence}`
+  const holder = `${partyOf(claim)}${below}  ${pathsText(claim.paths, claim.mode)}`
+  const state = `${stateOf(claim)}${verbose ? `, fence ${claim.fence}` : ''}`
   const purpose = claim.purpose === null ? [] : [JSON.stringify(claim.purpose)]
   const origin = originText(claim.origin ?? undefined)
   const whole = visibleText(`  ${[holder, state, ...purpose].join('  ')}`)
@@ -120,6 +105,19 @@ export function renderClaim(
     ...(hasRoom ? [whole] : [...block(holder, columns), ...indented(state, columns)]),
     ...details.map((text) => truncate(`    ${visibleText(text)}`, columns)),
   ]
+}
+
+/** The session and its process. A process that is not known to live is said to be so. */
+function partyOf({ session_id, pid, liveness }: ClaimDescription): string {
+  if (pid === null) return session_id
+  const life = { alive: '', dead: ', dead', unknown: ', not visible from here' }[liveness]
+  return `${session_id} (pid ${pid}${life})`
+}
+
+/** Since when a claim is held, and what runs. Without a process, only its time ends it. */
+function stateOf({ held_ms, work, pid, expires_in_ms }: ClaimDescription): string {
+  const end = pid === null ? [`ends in ${roughDuration(expires_in_ms)} unless it is renewed`] : []
+  return [`held for ${formatAge(held_ms)}`, ...(work === null ? [] : [work.text]), ...end].join(', ')
 }
 
 const indented = (line: string, columns: number): string[] =>

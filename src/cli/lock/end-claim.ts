@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type Claim, isBelowAgent, isInForce, type WorkspaceClaims } from '../../lease/index.ts'
+import { type Claim, isBelowAgent, type WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { acquireCommand, holderOption, openClaims, readSession, targetOptions } from './lock-options.ts'
@@ -28,7 +28,7 @@ export const lockReleaseCommand = defineBareCommand({
     const given = readSession(options.session)
     const claims = await openClaims(options, warn)
     const sessionId = given ?? (await findAcquired(claims))
-    const paths = options.path.length === 0 ? undefined : claims.pathsOf(options.path, options.workspace)
+    const paths = claims.pathsOf(options.path, options.workspace)
     const { released } = await claims.release({ sessionId, paths })
     await claims.activity.written()
     return { released, session_id: sessionId }
@@ -45,8 +45,7 @@ async function findAcquired(claims: WorkspaceClaims): Promise<string> {
       hint: 'Give --session ID: an agent, and what it starts, must name the session.',
     })
   const { user, hostname } = readOrigin(process.pid)
-  const { record, observation } = await claims.read()
-  const inForce = record.claims.filter((claim) => isInForce(claim, observation))
+  const inForce = claims.inForce(await claims.read())
   const acquired = inForce.filter(
     ({ origin }) =>
       origin?.command === acquireCommand && origin.user === user && origin.hostname === hostname,
@@ -55,10 +54,14 @@ async function findAcquired(claims: WorkspaceClaims): Promise<string> {
   if (only !== undefined && other === undefined) return only.session_id
   const hint = `${holdersText(inForce)} Give --session ID.`
   if (only === undefined)
-    throw new StintError('NOT_FOUND', `\`stint lock acquire\` has made no claim of yours on ${claims.name}`, {
-      hint,
-    })
-  throw new StintError('ARG_ERROR', `${acquired.length} claims on ${claims.name} are yours: which one?`, {
+    throw new StintError(
+      'NOT_FOUND',
+      `\`stint lock acquire\` has made no claim of yours on ${claims.title}`,
+      {
+        hint,
+      },
+    )
+  throw new StintError('ARG_ERROR', `${acquired.length} claims on ${claims.title} are yours: which one?`, {
     hint,
     facts: { candidates: acquired.map(({ session_id }) => session_id) },
   })
@@ -80,9 +83,9 @@ export const lockBreakCommand = defineBareCommand({
   ],
   async run({ warn, screen }, { options }) {
     const claims = await openClaims(options, warn)
-    const { record, observation } = await claims.read()
-    const { claim: seen, isExact } = findClaim(options.session, record.claims, claims.name)
-    const shown = renderClaim(describeClaim(seen, observation), screen).join('\n')
+    const view = await claims.read()
+    const { claim: seen, isExact } = findClaim(options.session, claims.inForce(view), claims.title)
+    const shown = renderClaim(describeClaim(seen, view.observation), screen).join('\n')
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
     return await breakClaim(claims, seen, options.reason)

@@ -29,8 +29,8 @@ export const lockHistoryCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const { since, session = '', lines = defaultLines } = options
     const claims = await openClaims(options, warn)
-    const from = since === undefined ? 0 : (await claims.now()).wall - since
-    const all = await claims.activity.read()
+    const from = since === undefined ? 0 : (await claims.read()).observation.now.wall - since
+    const all = (await claims.activity.read()).filter((activity) => claims.isHere(activity))
     const found = all.filter(({ at, session_id }) => at >= from && session_id.startsWith(session))
     return {
       ...describeTarget(claims),
@@ -80,10 +80,10 @@ const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
 function detailsOf({ kind, by = '', held_ms, reason, purpose, paths, origin }: ClaimActivity): string {
   const what = paths.includes('**') ? undefined : paths.join(' ')
   const other = by.length > 13 ? `${by.slice(0, 12)}…` : by
-  const side = { wait: `for ${other}`, late: `${other} holds it` }[kind as string] ?? (by && `by ${other}`)
+  const side = kind === 'wait' ? `for ${other}` : by && `by ${other}`
   const held = held_ms === undefined ? undefined : `after ${formatAge(held_ms)}`
   // Without a verb, the purpose would seem to be that of the other session, which stands before it.
-  const verb = { wait: 'wants', refusal: 'wanted', late: 'ran' }[kind as string]
+  const verb = { wait: 'wants', refusal: 'wanted' }[kind as string]
   const wish = purpose === null ? undefined : `${verb} ${JSON.stringify(purpose)}`
   const doing = verb === undefined ? (reason ?? purpose ?? origin?.agent) : wish
   return [held, side, what, doing].filter(Boolean).join(', ')

@@ -1,8 +1,8 @@
 import type { OptionTable } from '../../command/option.ts'
-import { type LeaseTarget, maxTtlMs, targetKind, WorkspaceClaims } from '../../lease/index.ts'
+import { maxTtlMs, targetKind, WorkspaceClaims } from '../../lease/index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { openRegister, storeOption } from '../store.ts'
+import { openLeases, storeOption } from '../store.ts'
 
 export const targetOptions = {
   workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },
@@ -46,14 +46,14 @@ export async function openClaims(
 ): Promise<WorkspaceClaims> {
   if (workspace !== undefined && resource !== undefined)
     throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
-  return WorkspaceClaims.open(await openRegister(store, warn), { workspace, resource })
+  return WorkspaceClaims.open(await openLeases(store, warn), { workspace, resource })
 }
 
-/** A workspace or resource in the form that answers show. */
-export const describeTarget = ({ key, name }: Pick<LeaseTarget, 'key' | 'name'>) =>
-  targetKind({ key, name }) === 'resource'
-    ? { resource: name, workspace_key: key }
-    : { workspace: name, workspace_key: key }
+/** A workspace or resource in the form that answers show; `title` is its name for people. */
+export const describeTarget = ({ key, title }: { key: string; title: string }) =>
+  targetKind({ key, name: title }) === 'resource'
+    ? { resource: title, workspace_key: key }
+    : { workspace: title, workspace_key: key }
 
 /** The session that a command acts for: the given one, or that of the run around it. */
 export function readSession(given: string | undefined): string | undefined {

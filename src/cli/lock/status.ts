@@ -3,12 +3,11 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
 import { allClaims, type WorkspaceClaims } from '../../lease/index.ts'
 import { readWatch, watchOptions } from '../interval.ts'
-import { openRegister } from '../store.ts'
+import { openLeases } from '../store.ts'
 import {
   type ClaimDescription,
   describeClaim,
   describeWaiter,
-  isHeld,
   renderClaim,
   renderWaiters,
   stableWorkspace,
@@ -73,11 +72,11 @@ async function oneWorkspace(options: TargetChoice, warn: WarnOf): Promise<() => 
 async function statusOf(claims: WorkspaceClaims) {
   const view = await claims.read()
   const { epoch, record, observation } = view
-  const waiters = await claims.waiters(view)
+  const waiters = (await claims.waiters(view)).filter((waiter) => claims.isHere(waiter))
   return {
     ...describeTarget(claims),
     epoch,
-    claims: record.claims.map((claim) => describeClaim(claim, observation)),
+    claims: claims.inForce(view).map((claim) => describeClaim(claim, observation)),
     waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
     breaks: record.breaks,
   }
@@ -86,12 +85,12 @@ async function statusOf(claims: WorkspaceClaims) {
 async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn: WarnOf) {
   if (workspace !== undefined || resource !== undefined)
     throw new StintError('ARG_ERROR', '--all excludes --workspace and --resource')
-  const register = await openRegister(store, warn)
+  const leases = await openLeases(store, warn)
   return async () => {
-    const { targets, unreadable } = await allClaims(register)
+    const { targets, unreadable } = await allClaims(leases)
     return {
-      workspaces: targets.map(({ key, workspace: name, claims, waiters, observation }) => ({
-        ...describeTarget({ key, name }),
+      workspaces: targets.map(({ key, workspace: title, claims, waiters, observation }) => ({
+        ...describeTarget({ key, title }),
         claims: claims.map((claim) => describeClaim(claim, observation)),
         waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
       })),
@@ -109,7 +108,7 @@ async function checkedStatus(
   const sessionId = needSession(session)
   if ((await claims.check(sessionId, fence)) !== undefined) return await statusOf(claims)
   const since = fence === undefined ? 'does not hold' : 'has lost its claim on'
-  throw new StintError('LOCK_LOST', `${sessionId} ${since} ${claims.name}`, { facts: { fence } })
+  throw new StintError('LOCK_LOST', `${sessionId} ${since} ${claims.title}`, { facts: { fence } })
 }
 
 function readFence(text: string | undefined): number | undefined {
@@ -143,14 +142,8 @@ export function renderTarget(
   screen: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
   return [
-    `${targetName(workspace ?? resource ?? '', screen.columns)}${freeText(claims)}`,
+    `${targetName(workspace ?? resource ?? '', screen.columns)}${claims.length === 0 ? ' is free' : ''}`,
     ...claims.flatMap((claim) => renderClaim(claim, screen)),
     ...renderWaiters(waiters, screen.columns),
   ]
-}
-
-/** The claim of a dead session, or one that has expired, is in the record until the next session comes. */
-function freeText(claims: readonly ClaimDescription[]): string {
-  if (claims.length === 0) return ' is free'
-  return claims.some(isHeld) ? '' : ' is free again'
 }

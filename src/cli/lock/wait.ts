@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
-import { ageOf, type Blocker, defaultTtlMs, originText, readDescent } from '../../lease/index.ts'
+import { defaultTtlMs, originText, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { writeOut } from '../../base/process/write-output.ts'
@@ -39,7 +39,7 @@ export const lockWaitCommand = defineBareCommand({
       holder: null,
       paths: claims.pathsOf(options.path, options.workspace),
       mode: 'exclusive' as const,
-      ttlMs: defaultTtlMs,
+      forMs: defaultTtlMs,
       // An agent waits for others, not for itself.
       descent: () => readDescent(process.pid),
     }
@@ -63,7 +63,7 @@ function rethrowHeld(error: unknown): never {
 /** A shorter wait is not announced. */
 const announceAfterMs = 1000
 
-type FindBlocker = () => Promise<Blocker | undefined>
+type FindBlocker = () => ReturnType<WorkspaceClaims['findBlocker']>
 
 /** Names the session that a command waits for on a terminal, if it still waits after a second. */
 export async function announceWait<Result>(
@@ -86,11 +86,11 @@ async function announce(findBlocker: FindBlocker): Promise<void> {
     const blocker = await findBlocker()
     if (blocker === undefined) return
     const { by } = blocker.refused
-    const { session_id, purpose, origin } = by
+    const { session_id, purpose, origin, acquired_at } = by
     const who = originText(origin)
-    const age = formatAge(ageOf(by, blocker.observation.now))
-    const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
-    const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago${who && ` (${who})`}`
+    const age = formatAge(Math.max(0, blocker.observation.now.wall - acquired_at))
+    const what = purpose === undefined ? '' : `, ${JSON.stringify(purpose)}`
+    const line = `stint: waiting for ${session_id}${what}, which has held it for ${age}${who && ` (${who})`}`
     writeOut(2, `${visibleText(line, 500)}\n`)
   } catch {
     // The wait itself reports a failure of the register.

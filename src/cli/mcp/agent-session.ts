@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isSessionId, newSessionId } from '../../base/text/id.ts'
-import { type AgentSession, agentSessions, type Register } from '../../lease/index.ts'
+import { type AgentSession, agentSessions, type LeaseStore } from '../../lease/index.ts'
 
 /** The party that a server claims for. */
 export interface McpParty {
@@ -12,8 +12,8 @@ export interface McpParty {
 let ownSession: string | undefined
 
 /** Finds the party of this server; the model must say which session is its own if that is not clear. */
-export async function findParty(register: Register, given: string | undefined): Promise<McpParty> {
-  const sessions = await agentSessions(register)
+export async function findParty(leases: LeaseStore, given: string | undefined): Promise<McpParty> {
+  const sessions = await agentSessions(leases)
   if (sessions.length === 0) return { sessionId: (ownSession ??= newSessionId()) }
   const own = sessions.filter(({ sessionId }) => given === undefined || sessionId === given)
   const [session, another] = own

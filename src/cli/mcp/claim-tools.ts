@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { overlap, type WorkspaceClaims } from '../../lease/index.ts'
+import { overlap, pathsText, type WorkspaceClaims } from '../../lease/index.ts'
 import { findParty } from './agent-session.ts'
 import { type ClaimWish, requestFor } from './held-claims.ts'
 import { defineTool, nameInput, openTarget, targetInput, targetOf, type ToolContext } from './tool.ts'
@@ -43,7 +43,7 @@ const claim = defineTool({
     const options = { waitMs: wait_seconds * 1000, signal: context.signal }
     try {
       const { paths } = await announced(context.held.acquire(claims, wish, options), claims, wish, context)
-      const text = `granted: ${namesOf(paths)} in ${claims.name}, until you release it`
+      const text = `granted: ${pathsText(paths)} in ${claims.title}, until you release it`
       return { data: { granted: true, ...about, paths }, text }
     } catch (error) {
       const reason = heldReason(error, wish)
@@ -64,9 +64,11 @@ const release = defineTool({
     const claims = openTarget(context, args)
     const { party, paths } = await wishOf(context, claims, args)
     const given = args.paths === undefined ? undefined : paths
-    const { released, claim } = await context.held.release(claims, party.sessionId, given)
-    const left = claim === undefined ? 'nothing' : namesOf(claim.paths)
-    const text = released ? `released ${namesOf(given ?? ['**'])}` : `not released: you hold ${left} by claim`
+    const { released, left } = await context.held.release(claims, party.sessionId, given)
+    const rest = left === undefined ? 'nothing' : pathsText(left.paths)
+    const text = released
+      ? `released ${pathsText(given ?? claims.target.whole)}`
+      : `not released: you hold ${rest} by claim`
     return { data: { released, ...targetOf(claims) }, text }
   },
 })
@@ -99,16 +101,13 @@ const waitUntilFree = defineTool({
 
 export const claimTools = [claim, release, waitUntilFree]
 
-const namesOf = (paths: readonly string[]): string =>
-  paths.includes('**') ? 'all of it' : visibleText(paths.join(', '), 500)
-
 /** Makes the wish of a call, by the session that the server works for. */
 async function wishOf(
-  { register }: ToolContext,
+  { leases }: ToolContext,
   claims: WorkspaceClaims,
   { paths = [], session, workspace }: { paths?: string[]; session?: string; workspace?: string },
 ): Promise<ClaimWish> {
-  return { party: await findParty(register, session), paths: claims.pathsOf(paths, workspace) }
+  return { party: await findParty(leases, session), paths: claims.pathsOf(paths, workspace) }
 }
 
 /** How often a client learns that a call still waits. */
@@ -140,5 +139,5 @@ function heldReason(error: unknown, { paths }: ClaimWish): string {
   const isInTheWay = (path: string): boolean =>
     overlap({ paths: [path], mode: 'exclusive' }, { paths, mode: 'exclusive' })
   const inTheWay = holder.paths.filter(isInTheWay)
-  return inTheWay.includes('**') ? error.message : `${namesOf(inTheWay)} in ${error.message}`
+  return inTheWay.includes('**') ? error.message : `${pathsText(inTheWay)} in ${error.message}`
 }

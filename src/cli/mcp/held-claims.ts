@@ -6,7 +6,6 @@ import {
   type Claim,
   defaultTtlMs,
   readDescent,
-  type ReleaseAnswer,
   type WorkspaceClaims,
 } from '../../lease/index.ts'
 import type { McpParty } from './agent-session.ts'
@@ -17,15 +16,14 @@ export interface ClaimWish {
   purpose?: string
 }
 
-/** How a server asks for a claim. It counts as its agent, so the two are never in each other's way. */
+/** How a server asks for a claim. It works for its agent, so the two are never in each other's way. */
 export const requestFor = ({ party, paths, purpose }: ClaimWish): AcquireRequest => ({
   sessionId: party.sessionId,
   parent: party.parent,
-  ...(party.parent !== undefined && { asParent: true }),
   holder: ownIdentity(),
   paths,
   mode: 'exclusive',
-  ttlMs: defaultTtlMs,
+  forMs: defaultTtlMs,
   purpose: purpose && registerEnvironmentSecrets().gate.text(purpose),
   descent: () => readDescent(process.pid),
   origin: () => readOrigin(process.pid),
@@ -65,9 +63,9 @@ export class HeldClaims {
     claims: WorkspaceClaims,
     sessionId: string,
     paths?: readonly string[],
-  ): Promise<ReleaseAnswer> {
+  ): Promise<{ released: boolean; left?: Claim }> {
     const answer = await claims.release({ sessionId, paths })
-    if (answer.claim === undefined) this.#held.delete(`${claims.key} ${sessionId}`)
+    if (answer.left === undefined) this.#held.delete(`${claims.key} ${sessionId}`)
     return answer
   }
 
@@ -84,7 +82,7 @@ export class HeldClaims {
   async #refresh(): Promise<void> {
     for (const [key, { claims, sessionId }] of this.#held) {
       try {
-        const { answer } = await claims.refresh({ sessionId })
+        const { answer } = await claims.renew({ sessionId, forMs: defaultTtlMs })
         // Another process has broken or taken over the claim: the model learns it from `who`.
         if (answer.claim === undefined) this.#held.delete(key)
       } catch {

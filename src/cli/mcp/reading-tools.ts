@@ -22,12 +22,12 @@ const who = defineTool({
   input: { ...targetInput, all: z.boolean().optional().describe('All workspaces, not only one.') },
   isReading: true,
   async call({ all = false, ...target }, context) {
-    const { key, name } = openTarget(context, target)
-    const { targets } = await allClaims(context.register)
+    const { key, title } = openTarget(context, target)
+    const { targets } = await allClaims(context.leases)
     const shown = targets
       .filter((each) => all || each.key === key)
       .map(({ key, workspace, claims, waiters, observation }) => ({
-        ...targetOf({ key, name: workspace }),
+        ...targetOf({ key, title: workspace }),
         claims: claims.map((claim) => describeClaim(claim, observation)),
         waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
       }))
@@ -38,7 +38,7 @@ const who = defineTool({
     }))
     const lines = [
       ...shown.flatMap((each) => renderTarget(each, anyWidth)),
-      ...(shown.length === 0 ? [`${visibleText(name)} is free`] : []),
+      ...(shown.length === 0 ? [`${visibleText(title)} is free`] : []),
       ...sessions.map(({ session_id, pid, prompt }) =>
         visibleText(`session ${session_id} (pid ${pid}) works on ${JSON.stringify(prompt)}`),
       ),
@@ -63,7 +63,7 @@ const history = defineTool({
     const claims = openTarget(context, target)
     const all = await claims.activity.read()
     const newest = all.slice(-limit)
-    const text = newest.map(activityLine).join('\n') || `${visibleText(claims.name)} has no history`
+    const text = newest.map(activityLine).join('\n') || `${visibleText(claims.title)} has no history`
     const activities = newest.map(withoutFence)
     return { data: { ...targetOf(claims), activities, total: all.length }, text }
   },

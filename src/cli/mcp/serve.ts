@@ -4,7 +4,7 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { version } from '../stint.ts'
-import { openRegister, openStore, storeOption } from '../store.ts'
+import { openLeases, openStore, storeOption } from '../store.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
@@ -20,7 +20,7 @@ export const mcpServeCommand = defineBareCommand({
   examples: [['stint mcp', 'what an MCP client starts; it ends with its client']],
   async run({ signal, warn }, { options }) {
     const state = {
-      register: await openRegister(options.store, warn),
+      leases: await openLeases(options.store, warn),
       store: await openStore(options.store, warn),
       held: new HeldClaims(),
     }

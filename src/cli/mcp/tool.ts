@@ -2,14 +2,14 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type LeaseTarget, type Register, WorkspaceClaims } from '../../lease/index.ts'
+import { type LeaseStore, WorkspaceClaims } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import { describeTarget } from '../lock/lock-options.ts'
 import type { HeldClaims } from './held-claims.ts'
 
 /** The parts of a server that all of its tools share. */
 export interface ServerState {
-  register: Register
+  leases: LeaseStore
   store: DriverStore
   held: HeldClaims
 }
@@ -68,18 +68,18 @@ export const targetInput = {
 
 /** Opens the claims on the workspace or resource that the arguments name. */
 export function openTarget(
-  { register }: ToolContext,
+  { leases }: ToolContext,
   { workspace, resource }: { workspace?: string; resource?: string },
 ): WorkspaceClaims {
   if (workspace !== undefined && resource !== undefined)
     throw new StintError('ARG_ERROR', 'workspace and resource exclude each other', {
       hint: 'Give one of them.',
     })
-  return WorkspaceClaims.open(register, { workspace: workspace && resolve(workspace), resource })
+  return WorkspaceClaims.open(leases, { workspace: workspace && resolve(workspace), resource })
 }
 
 /** The workspace or resource that an answer is about, without its key, which says nothing to a model. */
-export function targetOf(target: Pick<LeaseTarget, 'key' | 'name'>): {
+export function targetOf(target: { key: string; title: string }): {
   workspace?: string
   resource?: string
 } {

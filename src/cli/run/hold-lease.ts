@@ -31,10 +31,10 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   const sessionId = context.sessionId ?? newSessionId()
   const { resource, store } = options
   const claims = await openClaims({ resource, store }, (message) => context.warn(message))
-  const { register, target } = claims
+  const { store: leases, target } = claims
   const acquiring = acquireLease({
     sessionId,
-    register,
+    store: leases,
     resource,
     paths: options.path,
     ttlMs: options.ttl,
@@ -45,15 +45,11 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   const lease = await announceWait(acquiring, context.quiet, () =>
     claims.findBlocker(requestFor(sessionId, claims.pathsOf(options.path))),
   )
-  // After a second Ctrl-C only synchronous hooks run.
-  context.onRelease(
-    register.performSync === undefined
-      ? async () => {
-          await lease.release()
-          await claims.activity.written()
-        }
-      : () => void lease.releaseSync(),
-  )
+  // A second Ctrl-C may end the process first: then its death frees the claim.
+  context.onRelease(async () => {
+    await lease.release()
+    await claims.activity.written()
+  })
   if (target.path !== undefined && !options['no-undo'])
     await takePoints(context, target.path, claims.pathsOf(options.path), {
       sessionId,
@@ -109,6 +105,6 @@ const requestFor = (sessionId: string, paths: readonly string[]): AcquireRequest
   holder: null,
   paths,
   mode: 'exclusive',
-  ttlMs: defaultTtlMs,
+  forMs: defaultTtlMs,
   descent: () => readDescent(process.pid),
 })

@@ -149,7 +149,7 @@ const describeWorkspace = (
   { key, workspace, claims, waiters, observation }: ClaimedTarget,
   store: 'files' | 'postgres',
 ) => ({
-  ...describeTarget({ key, name: workspace }),
+  ...describeTarget({ key, title: workspace }),
   store,
   claims: claims.map((claim) => describeClaim(claim, observation)),
   waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),

@@ -6,8 +6,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import type { SessionState } from '../../session/index.ts'
 import { renderCheck } from '../health/check.ts'
-import { originText } from '../../lease/index.ts'
-import { isHeld, renderPaths } from '../lock/describe.ts'
+import { type ClaimMode, originText, pathsText } from '../../lease/index.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
 import { formatAge, formatDataSize, shortPath } from '../text/format.ts'
@@ -95,13 +94,8 @@ function hooksText({ hooks }: StatusData): string {
   return texts.join('; ') || 'none'
 }
 
-/** How many workspaces are held. A claim that the next session gets anyway is counted apart. */
-function claimsText({ workspaces }: StatusData): string {
-  const held = workspaces.filter(({ claims }) => claims.some(isHeld)).length
-  const left = workspaces.length - held
-  const text = held === 0 ? 'none is held' : `${held} held`
-  return left === 0 ? text : `${text}; ${left} free again, as the session is gone`
-}
+const claimsText = ({ workspaces }: StatusData): string =>
+  workspaces.length === 0 ? 'none is held' : `${workspaces.length} held`
 
 /** A claim, or a session that waits for one. */
 interface ClaimRow {
@@ -110,7 +104,7 @@ interface ClaimRow {
   state: string
   ageMs: number
   process: string | null
-  what: string
+  what: string | null
   who: string
   purpose: string | null
 }
@@ -120,45 +114,47 @@ const claimColumns: Column<ClaimRow>[] = [
   { title: 'SESSION', cell: (row) => row.session, cut: 'middle', least: 11 },
   { title: 'STATE', cell: (row) => row.state },
   { title: 'AGE', cell: (row) => formatAge(row.ageMs), align: 'right' },
-  { title: 'PROCESS', cell: (row) => row.process, spare: 2 },
+  { title: 'PROCESS', cell: (row) => row.process, cut: 'end', least: 12, spare: 2 },
   { title: 'WHAT', cell: (row) => row.what, cut: 'end', least: 9, spare: 3 },
   { title: 'PURPOSE', cell: (row) => row.purpose, cut: 'end', least: 16, spare: 4 },
   { title: 'WHO', cell: (row) => row.who, cut: 'end', least: 20, spare: 1 },
 ]
 
-/** Claims that hold first, then those that nobody needs to wait for. */
+/** The claims, then the sessions that wait. */
 function claimLines({ workspaces }: StatusData, room: number, shown: number): string[] {
-  const rows = workspaces.flatMap(
-    ({ claims, waiters, store, ...target }): (ClaimRow & { rank: number })[] => {
-      const name = shortPath(target.workspace ?? target.resource)
-      const workspace = store === 'files' ? name : `${name} (${store})`
-      return [
-        ...claims.map((claim) => ({
-          rank: isHeld(claim) ? 0 : 2,
-          workspace,
-          session: claim.session_id,
-          state: claim.standing,
-          ageMs: claim.age_ms,
-          process: claim.pid === null ? null : `pid ${claim.pid}, ${claim.liveness}`,
-          what: renderPaths(claim.paths, claim.mode),
-          who: originText(claim.origin ?? undefined),
-          purpose: claim.purpose,
-        })),
-        ...waiters.map((waiter) => ({
-          rank: 1,
-          workspace,
-          session: waiter.session_id,
-          state: 'waits',
-          ageMs: waiter.waited_ms,
-          process: `pid ${waiter.pid}`,
-          what: renderPaths(waiter.paths, waiter.mode),
-          who: originText(waiter.origin ?? undefined),
-          purpose: null,
-        })),
-      ]
-    },
-  )
-  rows.sort((a, b) => a.rank - b.rank)
+  const held = workspaces.map(({ claims, waiters, store, ...target }) => {
+    const name = target.workspace ?? target.resource
+    const workspace = `${shortPath(name)}${store === 'files' ? '' : ` (${store})`}`
+    // Outside of repositories, a claim is on the place itself.
+    const whatOf = (paths: readonly string[], mode: ClaimMode): string | null =>
+      paths.join(' ') === name ? null : pathsText(paths, mode)
+    return {
+      claims: claims.map((claim) => ({
+        workspace,
+        session: claim.session_id,
+        state: claim.state,
+        ageMs: claim.held_ms,
+        process: claim.work?.text ?? (claim.pid === null ? null : `pid ${claim.pid}`),
+        what: whatOf(claim.paths, claim.mode),
+        who: originText(claim.origin ?? undefined),
+        purpose: claim.purpose,
+      })),
+      waiters: waiters.map((waiter) => ({
+        workspace,
+        session: waiter.session_id,
+        state: 'waits',
+        ageMs: waiter.waited_ms,
+        process: `pid ${waiter.pid}`,
+        what: whatOf(waiter.paths, waiter.mode),
+        who: originText(waiter.origin ?? undefined),
+        purpose: null,
+      })),
+    }
+  })
+  const rows: ClaimRow[] = [
+    ...held.flatMap(({ claims }) => claims),
+    ...held.flatMap(({ waiters }) => waiters),
+  ]
   return shortened(rows, claimColumns, room, shown, 'stint lock status --all')
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { explained, ifPossible } from '../../base/errors/if-possible.ts'
+import { explained } from '../../base/errors/if-possible.ts'
 import { errorMessage, notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { nothingRemoved } from '../../base/fs/remove-tree.ts'
@@ -28,7 +28,7 @@ import { installTimer, renderTimer, type TimerData, uninstallTimer } from './tim
 export const sweepCommand = defineBareCommand({
   name: 'sweep',
   summary:
-    'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash, locks unused for a week.',
+    'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash, and the claims of sessions that are gone.',
   options: {
     'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
     'older-than': {
@@ -99,7 +99,7 @@ async function sweepScope(
     // The history is about the temp directory, so it gets the report before that of the home is added.
     if (!dryRun) await recordSweep(report)
     // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
-    addDirectories(report, 'unused-lock', ifPossible(() => sweepLocks(inHome)) ?? [])
+    addDirectories(report, 'ended-claims', await sweepLocks(inHome).catch(() => []))
     if (!dryRun) await addOldPoints(report, olderThanMs)
   }
   const data = sweepData(report, dryRun)
@@ -109,8 +109,8 @@ async function sweepScope(
 
 function addDirectories(
   report: SweepReport,
-  reason: 'unfinished-session' | 'unused-lock',
-  swept: ReturnType<typeof sweepLocks>,
+  reason: 'unfinished-session' | 'ended-claims',
+  swept: Awaited<ReturnType<typeof sweepLocks>>,
 ): void {
   for (const { path, removal } of swept) addToReport(report, { path, type: 'directory', reason }, removal)
 }

@@ -42,7 +42,7 @@ const fates: Record<TempEntry['reason'], string> = {
   superseded: 'the next sweep removes it: enough newer ones are kept',
   'removed-session': 'a sweep of sessions removes it',
   'unfinished-session': 'a sweep of sessions removes it',
-  'unused-lock': 'no session holds it, and it has not been used for a week',
+  'ended-claims': 'its claims are those of sessions that are gone',
   'old-points': 'points of more than 14 days, or over 2 GiB, are removed',
   'owner-alive': 'it is removed when its run ends',
   'child-alive': 'it stays: its run is dead, but a child of it is alive',

@@ -1,29 +1,30 @@
-import { runAsync } from '../../base/process/run-generator.ts'
-import { type ClaimActivity, isClaimsKey, type Register, WorkspaceClaims } from '../../lease/index.ts'
+import {
+  ActivityLog,
+  type ClaimActivity,
+  claimsKeys,
+  type LeaseStore,
+  WorkspaceClaims,
+} from '../../lease/index.ts'
 import type { Incident } from '../../ui/protocol.ts'
+import { isInternal, placeName } from './workspaces.ts'
 
 /** Events in a workspace that a person may want to know at once. */
 const incidentKinds = new Set<ClaimActivity['kind']>(['refusal', 'takeover', 'break'])
 const incidentMs = 3_600_000
 const maxIncidents = 50
 
-/** The newest activities in all workspaces and resources of a register, and their names. */
+/** The newest activities in all workspaces and resources of a store, and their names. */
 export class ActivityIndex {
-  readonly #register: Register
+  readonly #leases: LeaseStore
   #recent = new Map<string, ClaimActivity[]>()
-  /** The names that were seen, by key: the record of a free workspace does not have its name. */
+  /** The name of each key, from its record. */
   readonly #names = new Map<string, string>()
 
-  constructor(register: Register) {
-    this.#register = register
+  constructor(leases: LeaseStore) {
+    this.#leases = leases
   }
 
-  /** Remembers the name of a key. */
-  learn(key: string, name: string): void {
-    this.#names.set(key, name)
-  }
-
-  /** The name of a key; undefined if no claim and no log has told it. */
+  /** The name of a key; undefined before the first refresh, and if its record is damaged. */
   nameOf(key: string): string | undefined {
     return this.#names.get(key)
   }
@@ -32,18 +33,21 @@ export class ActivityIndex {
   async refresh(): Promise<void> {
     const recent = new Map<string, ClaimActivity[]>()
     for (const key of await this.keys()) {
-      const activities = await new WorkspaceClaims(this.#register, { key, name: '' }).activity.readRecent()
+      const activities = await new ActivityLog(this.#leases.activity, key).readRecent()
       recent.set(key, activities)
-      const named = activities.findLast(({ workspace }) => workspace !== undefined)
-      if (named?.workspace !== undefined && !this.#names.has(key)) this.learn(key, named.workspace)
+      if (!this.#names.has(key)) await this.#learn(key)
     }
     this.#recent = recent
   }
 
+  async #learn(key: string): Promise<void> {
+    const claims = await WorkspaceClaims.ofKey(this.#leases, key)
+    if (claims !== undefined) this.#names.set(key, claims.name)
+  }
+
   /** The keys of all workspaces and resources that have a record. */
-  async keys(): Promise<string[]> {
-    const keys = await runAsync(this.#register, this.#register.keys())
-    return keys.filter((key) => isClaimsKey(key, this.#register))
+  keys(): Promise<string[]> {
+    return claimsKeys(this.#leases)
   }
 
   /** When a workspace or resource was last active; undefined if its log is empty. */
@@ -61,15 +65,16 @@ export class ActivityIndex {
 
   /** The refusals and losses of the last hour. */
   incidents(now: number): Incident[] {
-    return [...this.#recent].flatMap(([key, activities]) =>
+    const places = [...this.#recent].filter(([key]) => !isInternal(this.nameOf(key) ?? ''))
+    return places.flatMap(([key, activities]) =>
       activities
         .filter(({ kind, at }) => incidentKinds.has(kind) && now - at <= incidentMs)
-        .map((activity) => ({ ...activity, key, name: this.nameOf(key) ?? key })),
+        .map((activity) => ({ ...activity, key, name: placeName(this.nameOf(key) ?? key) })),
     )
   }
 }
 
-/** The refusals and losses of the last hour in several registers, newest first. */
+/** The refusals and losses of the last hour in several stores, newest first. */
 export const newestIncidents = (indexes: readonly (ActivityIndex | undefined)[], now: number): Incident[] =>
   indexes
     .flatMap((index) => index?.incidents(now) ?? [])

@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { homeRegister, type Register } from '../../lease/index.ts'
+import { homeStore, type LeaseStore } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import type { Answers, SessionView } from '../../ui/protocol.ts'
 import { breakClaim } from '../lock/end-claim.ts'
@@ -33,17 +33,17 @@ type JsonEndpoints = {
 
 /** The endpoints of `stint ui`: each reads or does what a command reads or does. */
 export function uiEndpoints({
-  register,
+  leases,
   store,
   readOnly,
 }: {
-  register: Register
+  /** The leases on a server; undefined if those in the home are all. */
+  leases: LeaseStore | undefined
   store: DriverStore
   readOnly: boolean
 }): Endpoints {
-  const home = homeRegister()
-  const feed = new NowFeed(readOnly, register === home ? undefined : register)
-  const parts: UiParts = { registers: register === home ? [home] : [home, register], store, feed }
+  const feed = new NowFeed(readOnly, leases)
+  const parts: UiParts = { leases: [homeStore(), ...(leases === undefined ? [] : [leases])], store, feed }
   const answering: JsonEndpoints = {
     'GET /api/now': () => feed.look(),
     'GET /api/workspaces': () => listWorkspaces(parts),

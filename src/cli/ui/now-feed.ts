@@ -1,12 +1,13 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import { type AllClaims, homeRegister, promptedSessions, type Register } from '../../lease/index.ts'
+import { type AllClaims, homeStore, type LeaseStore, promptedSessions } from '../../lease/index.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { gatherStatus, statusSources } from '../status/gather.ts'
 import { ActivityIndex, newestIncidents } from './activity-index.ts'
 import { maxTiles, nowView } from './now-view.ts'
+import { isInternal } from './workspaces.ts'
 
 /** How often the server looks while a page is open, in milliseconds. */
 const lookMs = 2000
@@ -18,7 +19,7 @@ const noClaims: AllClaims = { targets: [], unreadable: [] }
 /** The state of everything, for the pages that are open. While no page is open it does nothing. */
 export class NowFeed {
   /** The activity in the home, and on a server if there is one. */
-  readonly activity = new ActivityIndex(homeRegister())
+  readonly activity = new ActivityIndex(homeStore())
   readonly serverActivity: ActivityIndex | undefined
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
@@ -29,7 +30,7 @@ export class NowFeed {
   #looking: Promise<NowView> | undefined
   #shown = ''
 
-  constructor(readOnly: boolean, server?: Register) {
+  constructor(readOnly: boolean, server?: LeaseStore) {
     this.serverActivity = server && new ActivityIndex(server)
     this.#server = server === undefined ? async () => undefined : lastOutcomeOf(() => this.#readServer())
     this.#readOnly = readOnly
@@ -90,8 +91,9 @@ export class NowFeed {
       entries: this.#entries,
       hooks: this.#hooks,
     })
-    const targets = [...claims.targets, ...(server?.targets ?? [])]
-    for (const { key, workspace } of targets) this.activity.learn(key, workspace)
+    const targets = [...claims.targets, ...(server?.targets ?? [])].filter(
+      ({ workspace }) => !isInternal(workspace),
+    )
     await this.activity.refresh().catch(() => {})
     const indexes = [this.activity, this.serverActivity]
     return nowView({
@@ -108,7 +110,6 @@ export class NowFeed {
   /** Reads the server, and what has happened there. */
   async #readServer(): Promise<ServerContents | undefined> {
     const contents = await statusSources.server()
-    for (const { key, workspace } of contents?.targets ?? []) this.serverActivity?.learn(key, workspace)
     await this.serverActivity?.refresh().catch(() => {})
     return contents
   }
@@ -155,7 +156,7 @@ function lastOutcomeOf<Value>(read: () => Promise<Value>): () => Promise<Value> 
 }
 
 /** Fields that change while nothing happens. */
-const restless = new Set(['age_ms', 'expires_in_ms', 'waited_ms', 'text'])
+const restless = new Set(['held_ms', 'expires_in_ms', 'waited_ms'])
 
 /** The part of a state that a page must be told about if it has changed. */
 const stableJson = (view: NowView): string =>

@@ -1,14 +1,12 @@
 import type { Liveness } from '../../base/process/liveness.ts'
 import {
   areInConflict,
-  busyWork,
   type Claim,
   type ClaimedTarget,
   claimLiveness,
-  isInForce,
   promptedSessions,
+  transcriptTime,
   type Waiter,
-  type Work,
 } from '../../lease/index.ts'
 import type { SessionState, SessionSummary } from '../../session/index.ts'
 import type { Incident, NowView, SessionTile, TileState } from '../../ui/protocol.ts'
@@ -73,19 +71,21 @@ function tilesOf({ status, targets, sessions, prompts, lastActivityOf }: NowFact
     if (summary.state !== 'closed' || all.has(summary.id)) knownOf(summary.id).summary = summary
   return [...all]
     .filter(([, known]) => !hasEnded(known))
-    .map(([id, known]) => tileOf(id, known, lastAtOf(known, lastActivityOf(id)) || status.at, status.at))
+    .map(([id, known]) => tileOf(id, known, lastAtOf(known, lastActivityOf(id)), status.at))
 }
 
-/** Whether a session was closed: the claim of its dead process stays until another session asks. */
-const hasEnded = (known: Known): boolean => known.summary?.state === 'closed' && livenessOf(known) === 'dead'
+/** Whether a session was closed, and holds nothing any more. */
+const hasEnded = ({ summary, claims, waits, prompt }: Known): boolean =>
+  summary?.state === 'closed' && claims.length + waits.length === 0 && prompt === undefined
 
-/** The last sign of life of a session; 0 if none is known. */
+/** The last sign of life of a session. */
 const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt: number): number =>
   Math.max(
     summary?.lastAt ?? 0,
     prompt?.at ?? 0,
     activityAt,
-    ...claims.map(({ claim }) => claim.refreshed_at),
+    transcriptTime(prompt?.origin) ?? 0,
+    ...claims.map(({ claim }) => transcriptTime(claim.origin) ?? claim.acquired_at),
     ...waits.map(({ waiter }) => waiter.since),
   )
 
@@ -98,8 +98,7 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
   const [wait] = waits
   const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? prompt?.origin ?? null
   const evidence = {
-    work: claims.flatMap(({ target, claim }) => busyWork(claim, target.observation) ?? []),
-    askedAt: askedAt(known),
+    holds: described.map(({ row }) => ({ state: row.state, since: row.acquired_at })),
     waitsSince: wait?.waiter.since,
     liveness: livenessOf(known),
     recorded: summary?.state,
@@ -113,7 +112,7 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
     pid: pidOf(known),
     title: summary?.title ?? summary?.key ?? null,
     purpose:
-      claims.find(({ claim }) => claim.purpose !== null)?.claim.purpose ??
+      claims.find(({ claim }) => claim.purpose !== undefined)?.claim.purpose ??
       origin?.prompt ??
       prompt?.words ??
       null,
@@ -137,21 +136,11 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
 }
 
 const pidOf = ({ claims, waits, prompt, summary }: Known): number | null =>
-  claims[0]?.claim.pid ??
+  claims[0]?.claim.holders[0]?.pid ??
   waits[0]?.waiter.process.pid ??
   prompt?.agent.pid ??
   summary?.holder?.process.pid ??
   null
-
-/** Since when a call has waited for the answer of the user. A question outlives its hold on the claim. */
-function askedAt({ claims }: Known): number | undefined {
-  const asked = claims.flatMap(({ target, claim }) =>
-    claim.holders
-      .filter((holder) => target.observation.liveness(holder) === 'alive')
-      .flatMap(({ calls }) => calls.flatMap(({ waiting_since }) => waiting_since ?? [])),
-  )
-  return asked.length === 0 ? undefined : Math.min(...asked)
-}
 
 /** Alive if any of its processes is, dead if all are. */
 function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
@@ -166,8 +155,8 @@ function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
 }
 
 function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_for'] {
-  const { key, workspace: name, claims, observation } = target
-  const inTheWay = claims.filter((claim) => isInForce(claim, observation) && areInConflict(claim, waiter))
+  const { key, workspace: name, claims } = target
+  const inTheWay = claims.filter((claim) => areInConflict(claim, waiter))
   return {
     key,
     name,
@@ -177,12 +166,10 @@ function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_
   }
 }
 
-/** What is known about a session: from its claims, its places in line, its agent and its record. */
+/** What is known about a session: from its claims, its waits, its agent and its record. */
 export interface TileEvidence {
-  /** What keeps each of its claims busy. */
-  work: readonly Pick<Work, 'state' | 'since'>[]
-  /** Since when a call has waited for the answer of the user, however long ago; in ms since the epoch. */
-  askedAt?: number
+  /** Its claims, and since when it has had each. */
+  holds: readonly { state: 'held' | 'leftover'; since: number }[]
   /** Since when it has waited for a claim. */
   waitsSince?: number
   /** Whether the processes that its claims and prompts name are alive; undefined if there are none. */
@@ -197,17 +184,14 @@ const recentMs = 30_000
 
 /** The state of a session as people see it, and since when. The first that fits counts. */
 export function tileStateOf(evidence: TileEvidence, now: number): { state: TileState; since: number } {
-  const { work, askedAt, waitsSince, liveness, recorded, lastAt } = evidence
-  const running = work.find(({ state }) => state === 'running')
-  const background = work.find(({ state }) => state === 'background')
+  const { holds, waitsSince, liveness, recorded, lastAt } = evidence
+  const held = holds.find(({ state }) => state === 'held')
   const hasCrashed = recorded === 'crashed' && liveness !== 'alive'
   if (recorded === 'damaged') return { state: 'damaged', since: lastAt }
-  if (liveness === 'dead' || hasCrashed) return { state: 'crashed', since: lastAt }
-  // After the user has agreed, the call runs, and no event has said so.
-  if (askedAt !== undefined && running === undefined) return { state: 'waits-for-you', since: askedAt }
+  if (hasCrashed || (liveness === 'dead' && recorded !== 'closed')) return { state: 'crashed', since: lastAt }
   if (waitsSince !== undefined) return { state: 'waiting', since: waitsSince }
-  if (running !== undefined) return { state: 'working', since: running.since }
-  if (background !== undefined) return { state: 'background', since: background.since }
+  if (held !== undefined) return { state: 'working', since: held.since }
+  if (holds[0] !== undefined) return { state: 'background', since: holds[0].since }
   const isRecent = recorded === 'active' && now - lastAt <= recentMs
   return { state: isRecent ? 'working' : 'idle', since: lastAt }
 }

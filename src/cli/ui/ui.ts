@@ -6,7 +6,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { openRegister, openStore, storeOption } from '../store.ts'
+import { openServerLeases, openStore, storeOption } from '../store.ts'
 import { print } from '../terminal/print.ts'
 import { uiEndpoints } from './endpoints.ts'
 import { browserOpener, openPage, removeOpeners } from './open-page.ts'
@@ -49,7 +49,7 @@ export const uiCommand = defineBareCommand({
       port,
       page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
       endpoints: uiEndpoints({
-        register: await openRegister(options.store, context.warn),
+        leases: await openServerLeases(options.store, context.warn),
         store: await openStore(options.store, context.warn),
         readOnly,
       }),

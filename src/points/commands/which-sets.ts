@@ -3,10 +3,12 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
 import { matchName } from '../../cli/match-name.ts'
 import {
+  type Claim,
   findWorkspace,
-  homeRegister,
+  homeStore,
   isInForce,
   promptedSessions,
+  transcriptTime,
   WorkspaceClaims,
 } from '../../lease/index.ts'
 import {
@@ -46,10 +48,14 @@ export async function openChangeSets(directory: string | undefined): Promise<Wor
 
 /** When the session that last held a workspace last did something, if its claim is over; else undefined. */
 export async function lastActHere(root: string): Promise<number | undefined> {
-  const { record, observation } = await WorkspaceClaims.open(homeRegister(), { workspace: root }).read()
+  const { record, observation } = await WorkspaceClaims.open(homeStore(), { workspace: root }).read()
   const [claim] = record.claims
-  return claim === undefined || isInForce(claim, observation) ? undefined : claim.refreshed_at
+  return claim === undefined || isInForce(claim, observation) ? undefined : lastActOf(claim)
 }
+
+/** Without a transcript, the session may have worked until the time of its claim was over. */
+const lastActOf = ({ origin, until_wall }: Claim): number =>
+  Math.min(until_wall, transcriptTime(origin) ?? until_wall)
 
 /** Paths of a command line, relative to the root of the worktree, in Latin-1. */
 export function pathsInRoot(root: string, paths: readonly string[]): string[] {

@@ -12,6 +12,8 @@ export const partyName = (id: string, agent?: string | null): string =>
 export function whatText(paths: readonly string[], name: string): string {
   const place = shown(name.slice(name.lastIndexOf('/') + 1) || name, 60)
   if (paths.length === 0 || paths.includes('**')) return place
+  // Outside of repositories, paths are absolute.
+  if (paths[0]?.startsWith('/')) return pathsText(paths)
   return `${pathsText(paths)} in ${place}`
 }
 

@@ -70,8 +70,8 @@ const connections = {
 }
 
 function Top() {
-  const { 'waits-for-you': waiting = 0, crashed = 0, damaged = 0 } = now.value?.totals ?? {}
-  const count = waiting + crashed + damaged
+  const { crashed = 0, damaged = 0 } = now.value?.totals ?? {}
+  const count = crashed + damaged
   return (
     <header class="top">
       <a class="brand" href={linkTo('now')}>

@@ -55,11 +55,11 @@ export function followNow(): () => void {
   }
 }
 
-/** Shows what every session does; the title of the tab has the number of those that wait for a person. */
+/** Shows what every session does; the title of the tab has the number of those that need a person. */
 function show(view: NowView): void {
   now.value = view
   readOnly.value = view.read_only
-  const count = view.totals['waits-for-you']
+  const count = view.totals.crashed + view.totals.damaged
   document.title = count === 0 ? 'stint' : `(${count}) stint`
 }
 

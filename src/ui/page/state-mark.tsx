@@ -16,7 +16,6 @@ const triangle = 'M6 1.5 11 10.5H1ZM6 5v2'
 
 /** A state is a colour, a shape and a word: none of them is needed to tell it. */
 const looks: Readonly<Record<string, Look>> = {
-  'waits-for-you': { label: 'Waits for you', tone: 'orange', path: diamond, isFull: true },
   crashed: { label: 'Crashed', tone: 'red', path: cross },
   waiting: { label: 'Waiting', tone: 'yellow', path: hourglass },
   working: { label: 'Working', tone: 'green', path: circle, isFull: true },

@@ -95,10 +95,13 @@ function Claims({ view }: { view: WorkspaceView }) {
 }
 
 function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
-  const { session_id, origin, paths, mode, standing, work, fence } = claim
+  const { session_id, origin, paths, mode, state, work, fence } = claim
   return (
     <li class="row" data-session={session_id}>
-      <StateMark state={standing === 'dead' ? 'crashed' : 'active'} label={shown(standing)} />
+      <StateMark
+        state={state === 'leftover' ? 'background' : 'active'}
+        label={state === 'leftover' ? 'Left over' : 'Held'}
+      />
       <a href={linkTo('sessions', session_id)}>{partyName(session_id, origin?.agent)}</a>
       <span class="dim small">
         {mode === 'shared' ? 'shares' : 'holds'} {whatText(paths, view.name)}
