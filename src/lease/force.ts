@@ -83,11 +83,14 @@ export const leftoversOf = (claim: Claim, { work }: Observation): SessionProcess
 
 /** Milliseconds until a time of the claim's clock; by the wall clock for a reader with another clock. */
 export function msUntil(claim: Claim, time: number, now: Now): number {
-  const wallLeftMs = claim.until_wall + (time - claim.until) - now.wall
-  // A time that no claim can have: the wall clock was set back, or the record is damaged.
-  if (claim.clock !== now.clock) return wallLeftMs > maxTtlMs ? -1 : wallLeftMs
-  return time - now.mono
+  const isSameClock = claim.clock === now.clock
+  const leftMs = isSameClock ? time - now.mono : claim.until_wall + (time - claim.until) - now.wall
+  // A time that no claim can have: the wall clock was set back by days, or the record is damaged.
+  return leftMs > maxTtlMs + clockSlackMs ? -1 : leftMs
 }
+
+/** A wall clock that was set back by less does not end a claim that lasts for the longest possible time. */
+const clockSlackMs = 24 * 3_600_000
 
 /** Alive if any holder is, dead if all are; unknown if there is no holder. */
 export function claimLiveness({ holders }: Claim, { liveness }: Observation): Liveness {

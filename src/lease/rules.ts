@@ -101,9 +101,10 @@ export function partyIn(
   if (!isOneProcess || holder === null) return sessionId
   const isOurs = ({ holders }: Claim): boolean => holders.some((each) => isSameProcess(each, holder))
   const second = `${sessionId}@${holder.pid}`
+  // The second process keeps its name while its claim stands, even if the first has released its own.
+  if (claims.some((claim) => claim.session_id === second && isOurs(claim))) return second
   const named = claims.find(({ session_id }) => session_id === sessionId)
   if (named === undefined || named.holders.length === 0 || isOurs(named)) return sessionId
-  if (claims.some((claim) => claim.session_id === second && isOurs(claim))) return second
   return named.holders.some((each) => liveness(each) !== 'dead') ? second : sessionId
 }
 
@@ -210,16 +211,26 @@ function renameAncestor(claim: Claim, before: string | undefined, after: string)
   return { ...claim, ancestors: claim.ancestors.map((id) => (id === before ? after : id)) }
 }
 
-/**
- * Refuses because of a claim in force. The first refusal after the death of an agent, or after an interrupted
- * turn, sets the time at which the processes they have left behind stop to count.
- */
+/** Refuses because of a claim in force. */
 function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
-  const { leftMs, isLeftover } = forceOf(by, observation) ?? { leftMs: 0, isLeftover: false }
+  const { leftMs = 0, isLeftover = false } = forceOf(by, observation) ?? {}
   const retryAfterMs = Math.min(maxRetryAfterMs, Math.ceil(leftMs) + 1)
-  if (!isLeftover || by.ends !== undefined) return { answer: { granted: false, by, retryAfterMs } }
-  const ending = { ...by, ...untilIn(0, observation.now), ends: Math.round(observation.now.mono + leftMs) }
+  const ending = isLeftover ? endingOf(by, leftMs, observation) : undefined
+  if (ending === undefined) return { answer: { granted: false, by, retryAfterMs } }
   return { next: replaceClaim(record, by, ending), answer: { granted: false, by: ending, retryAfterMs } }
+}
+
+/**
+ * A claim that only processes keep in force, since its agent has died or its turn was interrupted. The first
+ * party that sees this limits the time for which they count; undefined if it is limited already.
+ */
+function endingOf(claim: Claim, leftMs: number, observation: Observation): Claim | undefined {
+  const { now } = observation
+  if (claim.ends !== undefined) return undefined
+  if (claimLiveness(claim, observation) !== 'dead')
+    return { ...claim, ...untilIn(0, now), ends: Math.round(now.mono + leftMs) }
+  // Without `ends`, which stands for the end of a turn: a server counts here, and does not count there.
+  return msUntil(claim, claim.until, now) > 0 ? { ...claim, ...untilIn(0, now) } : undefined
 }
 
 /** Names the claims of a party. */
