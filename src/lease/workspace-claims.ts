@@ -185,30 +185,31 @@ export class WorkspaceClaims {
     return decided
   }
 
-  /** The last holder waits for a second if another party waits: a loop of short turns starves nobody. */
+  /** The last holder waits for up to a second if another party waits: a loop of short turns starves nobody. */
   async #acquireAfterWaiters(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
-    const decided = await this.change<AcquireAnswer | 'after waiters'>(async (record, observation, fence) => {
-      const decision = decideAcquire(record, request, observation, fence)
-      const { answer } = decision
-      const isLast = record.last === request.sessionId && answer.granted && answer.isNew
-      return isLast && (await this.#isAwaited(answer.claim, observation))
-        ? { answer: 'after waiters' }
-        : decision
-    })
-    const { answer } = decided
-    if (answer !== 'after waiters') return { ...decided, answer }
+    const end = systemClock.mono() + courtesyMs
+    const decide = decisionOn(request)
     using changes = new Changes(this.store.register, this.key)
-    await changes.next(courtesyMs)
-    return await this.#acquireNow(request)
+    for (;;) {
+      const decided = await this.change<AcquireAnswer | 'after waiters'>(
+        async (record, observation, fence) => {
+          const decision = decide(record, observation, fence)
+          const { answer } = decision
+          const isLast = record.last === request.sessionId && answer.granted && answer.isNew
+          return isLast && systemClock.mono() < end && (await this.#isAwaited(answer.claim, observation))
+            ? { answer: 'after waiters' }
+            : decision
+        },
+      )
+      const { answer } = decided
+      if (answer !== 'after waiters') return { ...decided, answer }
+      await changes.within(end - systemClock.mono())
+    }
   }
 
   async #isAwaited(claim: Claim, observation: Observation): Promise<boolean> {
     const waiters = await listWaiters(this.store.waiters, this.key, observation)
     return waiters.some((waiter) => areInConflict(waiter, claim))
-  }
-
-  #acquireNow(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
-    return this.change((record, observation, fence) => decideAcquire(record, request, observation, fence))
   }
 
   async #wait(
@@ -218,23 +219,29 @@ export class WorkspaceClaims {
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Decided<AcquireAnswer>> {
-    const { waiters, register } = this.store
     const { now } = refused.observation
     const end = systemClock.mono() + waitMs
     const { sessionId: session_id, paths, mode } = request
     const waiter = makeWaiter({ session_id, paths, mode, origin: request.origin?.() }, waitMs, now)
-    const id = await waiters.add(this.key, JSON.stringify(waiter))
-    using changes = new Changes(register, this.key)
-    try {
-      await this.activity.noteBlocked('wait', request, by, now)
-      for (let decided = refused; ; decided = await this.#acquireNow(request)) {
-        const leftMs = end - systemClock.mono()
-        if (decided.answer.granted || leftMs <= 0) return decided
-        await changes.next(Math.min(decided.answer.retryAfterMs, leftMs), signal)
-        signal?.throwIfAborted()
-      }
-    } finally {
-      await waiters.remove(this.key, id)
+    await using _entry = await this.#enter(waiter)
+    using changes = new Changes(this.store.register, this.key)
+    await this.activity.noteBlocked('wait', request, by, now)
+    for (let decided = refused; ; decided = await this.change(decisionOn(request))) {
+      const leftMs = end - systemClock.mono()
+      if (decided.answer.granted || leftMs <= 0) return decided
+      await changes.next(Math.min(decided.answer.retryAfterMs, leftMs), signal)
+      signal?.throwIfAborted()
+    }
+  }
+
+  /** Shows a waiter to others until it is disposed of. A waiter that cannot be shown waits all the same. */
+  async #enter(waiter: Waiter): Promise<AsyncDisposable> {
+    const { waiters } = this.store
+    const id = await waiters.add(this.key, JSON.stringify(waiter)).catch(() => undefined)
+    return {
+      [Symbol.asyncDispose]: async () => {
+        if (id !== undefined) await waiters.remove(this.key, id).catch(() => {})
+      },
     }
   }
 
@@ -250,7 +257,13 @@ export class WorkspaceClaims {
 
   /** Ends the turn of a session. */
   endTurn(request: EndTurnRequest): Promise<Decided<{ ended: Claim[] }>> {
-    return this.change((record, observation) => decideEndTurn(record, request, observation))
+    // The first attempt may have won and been overtaken: then the second finds nothing left to end.
+    let ended: Claim[] = []
+    return this.change((record, observation) => {
+      const decision = decideEndTurn(record, request, observation)
+      if (decision.answer.ended.length > 0) ({ ended } = decision.answer)
+      return { ...decision, answer: { ended } }
+    })
   }
 
   /** Gives up a session's own claims, or some of their paths or holders. */
@@ -323,6 +336,21 @@ export class WorkspaceClaims {
     throw new StintError('LOCK_KEY_COLLISION', `${name} and ${record.workspace} have the same key ${key}`, {
       detail: `key=${key} theirs=${record.workspace}`,
     })
+  }
+}
+
+/** Decides on a request. A grant that was overtaken after its swap is in the record, and is new all the same. */
+function decisionOn(request: AcquireRequest) {
+  let earlier: Granted | undefined
+  return (record: ClaimsRecord, observation: Observation, fence: number): Decision<AcquireAnswer> => {
+    const decision = decideAcquire(record, request, observation, fence)
+    const { answer } = decision
+    if (!answer.granted) return decision
+    if (answer.isNew || answer.claim.fence !== earlier?.claim.fence) {
+      earlier = answer
+      return decision
+    }
+    return { ...decision, answer: { ...answer, isNew: true, tookOver: earlier.tookOver } }
   }
 }
 
