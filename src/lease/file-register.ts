@@ -1,9 +1,9 @@
-import { linkSync, readdirSync, unlinkSync, watch } from 'node:fs'
+import { linkSync, readdirSync, readFileSync, unlinkSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Later } from '../base/fs/disk.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
-import { readSmallFile } from '../base/fs/regular-file.ts'
+import { ifExists } from '../base/fs/exists.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
@@ -75,8 +75,13 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
     swap,
     keys: async () => (await listOrNone(files, directory)).filter((name) => !name.startsWith('.')),
     watch(key, onChange) {
+      let top = 0
       const watcher = watch(`${directory}/${key}`, { persistent: false }, (_event, name) => {
-        if (!name?.startsWith(stagedPrefix)) onChange()
+        // A swap creates an epoch and removes older ones: only the first is a change.
+        const epoch = Number(name ?? top + 1)
+        if (!(epoch > top)) return
+        top = epoch
+        onChange()
       })
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
@@ -114,24 +119,21 @@ const epochsOf = async (files: RegisterFiles, directory: string): Promise<number
 
 export const nodeFiles: RegisterFiles = {
   list: (directory) => readdirSync(directory),
-  read: (path) => readSmallFile(path, 'throwOnError'),
+  read: (path) => ifExists(() => readFileSync(path, 'utf8')),
   create: createPrivateFile,
   link: linkSync,
-  unlink(path) {
-    try {
-      unlinkSync(path)
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error
-    }
-  },
+  unlink: (path) => ifExists(() => unlinkSync(path)),
   makeDirectory: makePrivateDirectories,
   now: readClocks,
 }
 
+/** The errors of `link` on a file system without hard links. */
+export const withoutLinks = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']
+
 /** Without hard links there are no locks, and no permission that a user could grant changes that. */
 function linkError(error: unknown): unknown {
   const { code = '', dest = '' } = error as NodeJS.ErrnoException & { dest?: string }
-  if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'].includes(code)) return error
+  if (!withoutLinks.includes(code)) return error
   const message = `the file system of ${dirname(dest)} has no hard links: ${code}`
   return new StintError('LOCK_UNSUPPORTED', message, { cause: error })
 }

@@ -1,12 +1,13 @@
-import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
+import { unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
+import { ifExists, listIfReadable, lstatIfExists, statIfExists } from '../base/fs/exists.ts'
 import { ensureHome, ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { ulid } from '../base/text/id.ts'
 import { homeActivityLogs } from './activity-log.ts'
-import { fileRegister, nodeFiles, type RegisterFiles } from './file-register.ts'
+import { fileRegister, nodeFiles, type RegisterFiles, withoutLinks } from './file-register.ts'
 import type { LeaseStore, WaiterEntries } from './register.ts'
 
 /** The leases of this user, in the home: `locks` has the claims, `waiting` the waiters, `activity` the logs. */
@@ -26,7 +27,7 @@ export const fileStore = (home: string, files: RegisterFiles = nodeFiles): Lease
 /** Errors that the register handles pass unchanged; any other gets a code and a sentence for the user. */
 function homeFiles(home: string): RegisterFiles {
   const explain = (error: unknown): unknown =>
-    ['ENOENT', 'EEXIST', 'EPERM', 'EMLINK'].includes(errorCode(error) ?? '')
+    ['ENOENT', 'EEXIST', ...withoutLinks].includes(errorCode(error) ?? '')
       ? error
       : homeError(error, home, `use the locks in ${home}`)
   const explained =
@@ -58,8 +59,11 @@ function waiterFiles(directory: string): WaiterEntries {
   return {
     async list(key) {
       return namesIn(`${directory}/${key}`).flatMap((id) => {
-        const text = readSmallFile(`${directory}/${key}/${id}`)
-        return text === undefined ? [] : [{ id, text }]
+        const path = `${directory}/${key}/${id}`
+        const text = readSmallFile(path)
+        // Its writer has created the file, and has not written to it yet.
+        const isNew = text === '' && Date.now() - (statIfExists(path)?.mtimeMs ?? 0) < 60_000
+        return text === undefined || isNew ? [] : [{ id, text }]
       })
     },
     async add(key, text) {
@@ -68,18 +72,10 @@ function waiterFiles(directory: string): WaiterEntries {
       createPrivateFile(`${directory}/${key}/${id}`, text)
       return id
     },
-    async remove(key, id) {
-      try {
-        unlinkSync(`${directory}/${key}/${id}`)
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') throw error
-      }
-    },
+    remove: async (key, id) => ifExists(() => unlinkSync(`${directory}/${key}/${id}`)),
   }
 }
 
-/** The names in a directory, oldest first; none without it. */
-function namesIn(directory: string): string[] {
-  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return []
-  return readdirSync(directory).sort()
-}
+/** The names in a directory, oldest first; none without it, which costs no exception. */
+const namesIn = (directory: string): string[] =>
+  lstatIfExists(directory) === undefined ? [] : listIfReadable(directory).sort()

@@ -4,9 +4,10 @@ import { errorCode } from '../base/errors/stint-error.ts'
 import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
+import type { Claim } from './claim.ts'
 import { isStagedEpoch } from './file-register.ts'
 import { homeStore } from './file-store.ts'
-import { isInForce } from './force.ts'
+import { claimLiveness, isInForce, type Observation } from './force.ts'
 import type { LeaseStore } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 import { isWorkspaceKey } from './workspace.ts'
@@ -21,19 +22,23 @@ export interface LockSweepOptions {
   olderThanMs?: number
 }
 
+/** A claim that is over, and that no living process could still renew. */
+const isOver = (claim: Claim, observation: Observation): boolean =>
+  !isInForce(claim, observation) && claimLiveness(claim, observation) !== 'alive'
+
 /**
- * Removes the claims of a key that are not in force, and the entries of its dead waiters; returns how many
- * claims. The key stays: a writer that was suspended could otherwise win beside a new one.
+ * Removes the claims of a key that are over, and the entries of its dead waiters; returns how many claims.
+ * The key stays: a writer that was suspended could otherwise win beside a new one.
  */
 export async function sweepKey(store: LeaseStore, key: string, { dryRun = false } = {}): Promise<number> {
   const claims = await WorkspaceClaims.ofKey(store, key)
   if (claims === undefined) return 0
   if (dryRun) {
     const view = await claims.read()
-    return view.record.claims.filter((claim) => !isInForce(claim, view.observation)).length
+    return view.record.claims.filter((claim) => isOver(claim, view.observation)).length
   }
   const { answer, observation } = await claims.change((before, observed) => {
-    const kept = before.claims.filter((claim) => isInForce(claim, observed))
+    const kept = before.claims.filter((claim) => !isOver(claim, observed))
     const ended = before.claims.length - kept.length
     return ended === 0 ? { answer: 0 } : { next: { ...before, claims: kept }, answer: ended }
   })
