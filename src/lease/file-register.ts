@@ -25,7 +25,7 @@ export interface RegisterFiles {
   /** Removes a name; does nothing if there is none. */
   unlink(path: string): Later
   makeDirectory(path: string): Later
-  now(): Now
+  now(): Later<Now>
 }
 
 /**
@@ -44,11 +44,11 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
   async function read(key: string) {
     for (;;) {
       const epoch = await topOf(key)
-      if (epoch === 0) return { epoch, text: undefined, now: files.now() }
+      if (epoch === 0) return { epoch, text: undefined, now: await files.now() }
       const text = await files.read(pathOf(key, epoch))
       // Between the two calls, writers may have replaced and removed this epoch, and a writer that was
       // suspended may have created it again. The text counts only if the epoch is still the highest.
-      if (text !== undefined && (await topOf(key)) === epoch) return { epoch, text, now: files.now() }
+      if (text !== undefined && (await topOf(key)) === epoch) return { epoch, text, now: await files.now() }
     }
   }
 

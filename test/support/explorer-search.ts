@@ -4,8 +4,8 @@
 export interface Model {
   start: readonly number[]
   /** Passes each successor to `found`, with the number of the move. The row may be reused after the call. */
-  moves(state: Row, found: Found): void
-  describe(state: Row, move: number): string
+  moves(state: Row, found: Found): Promise<void>
+  describe(state: Row, move: number): Promise<string>
   /** The state of the reduced model that this state is merged into, to check the reduction. */
   classOf?: (state: Row) => Row
 }
@@ -22,7 +22,7 @@ export interface Explored {
 }
 
 /** Visits every state once, the nearest first, so that a violation is found with the fewest steps. */
-export function search(model: Model): Explored {
+export async function search(model: Model): Promise<Explored> {
   const { start, classOf } = model
   const states = new States(start.length)
   const classes = new States(start.length)
@@ -33,19 +33,20 @@ export function search(model: Model): Explored {
   for (let index = 0; index < states.count; index++) {
     states.read(index, state)
     if (classOf !== undefined) classes.add(classOf(state), 0)
-    model.moves(state, (next, move, violation) => {
+    await model.moves(state, (next, move, violation) => {
       if (violation === undefined) states.add(next, index)
       else wrong ??= { violation, move }
     })
     if (wrong === undefined) continue
     const { violation, move } = wrong
-    return { ...count(), violation, trace: [...traceTo(model, states, index), model.describe(state, move)] }
+    const trace = [...(await traceTo(model, states, index)), await model.describe(state, move)]
+    return { ...count(), violation, trace }
   }
   return count()
 }
 
 /** States store only their predecessor: the moves between them are computed again. */
-function traceTo(model: Model, states: States, index: number): string[] {
+async function traceTo(model: Model, states: States, index: number): Promise<string[]> {
   const trace: string[] = []
   const width = model.start.length
   const child = new Uint32Array(width)
@@ -54,10 +55,10 @@ function traceTo(model: Model, states: States, index: number): string[] {
     states.read(at, child)
     states.read(states.parentOf(at), parent)
     let move: number | undefined
-    model.moves(parent, (next, how) => {
+    await model.moves(parent, (next, how) => {
       if (next.every((cell, column) => cell === child[column])) move ??= how
     })
-    trace.unshift(model.describe(parent, move ?? 0))
+    trace.unshift(await model.describe(parent, move ?? 0))
   }
   return trace
 }
