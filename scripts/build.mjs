@@ -116,8 +116,9 @@ async function bundleHook() {
     plugins: [loadBundles('hook-record')],
   })
   await bundle({ outdir: bin, entryPoints: { wrap: 'src/base/text/wrap.ts' } })
-  for (const program of ['hook-recorder', 'vault-copy'])
-    writeFileSync(join(bin, `${program}.cjs`), `require('./commands.cjs')['${program}']\n`)
+  writeFileSync(join(bin, 'hook-recorder.cjs'), "require('./commands.cjs')['hook-recorder']\n")
+  // A file of its own: it is started at the end of every turn.
+  await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
   await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
   // Without its comments: a shell reads them at every start.
   const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
