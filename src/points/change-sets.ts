@@ -16,7 +16,7 @@ export interface ChangeSet {
   to: PresentState
   /** Whether the end of the turn has a point, or the next point stands for it, or it goes on. */
   end: 'seen' | 'unseen' | 'open'
-  /** False if the point of the grant is missing: then changes of others may be among these. */
+  /** False if changes of others may be among these: a point is missing, or the time of the last act. */
   isComplete: boolean
   hasMovedHead: boolean
   /** The paths that count: of these files and directories, without those. In Latin-1. */
@@ -96,10 +96,10 @@ function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Po
     from,
     to,
     end,
-    isComplete: true,
+    isComplete: end !== 'unseen' || to.outside?.[named.session_id] !== undefined,
     hasMovedHead: from.head !== to.head,
     within: paths,
-    without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside ?? []))],
+    without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside?.[named.session_id] ?? []))],
     ...noUndo,
   }
 }
@@ -119,7 +119,8 @@ function outsideSet(
   const isOfLostGrant = point?.kind === 'end' && !open.some((grant) => isOwnEnd(grant, point))
   if (from.tree === to.tree || isOfUndo || isOfLostGrant) return []
   const hasWhole = open.some(({ paths }) => paths === undefined)
-  if (hasWhole && (to.outside ?? []).length === 0) return []
+  const late = Object.values(to.outside ?? {}).flat()
+  if (hasWhole && late.length === 0) return []
   const outside: ChangeSet = {
     ...turnSet(from, to, 'seen'),
     id: `outside-${id}`,
@@ -127,7 +128,7 @@ function outsideSet(
     session_id: undefined,
     agent: undefined,
     words: undefined,
-    within: hasWhole ? to.outside : undefined,
+    within: hasWhole ? late : undefined,
     without: [...leftOutIn(from, to), ...open.flatMap(({ paths = [] }) => paths)],
   }
   return [outside]

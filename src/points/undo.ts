@@ -10,8 +10,8 @@ import { keepIgnored } from './ignored-after.ts'
 import { mergeBlobs } from './merge-blobs.ts'
 import { readPoints } from './point.ts'
 import { type PointStore, withStore } from './store.ts'
-import { addPoint, changedAfter } from './take-point.ts'
-import { leaveNotices } from './notices.ts'
+import { addPoint, changedAfter, type LastActs } from './take-point.ts'
+import { leaveNotices } from './undone-notices.ts'
 import { diffTrees, type PathChange, readBlobs } from './tree-diff.ts'
 import { type FileChange, findObstacles, planUndo, type UndoPlan } from './undo-plan.ts'
 import {
@@ -35,8 +35,8 @@ export interface WorktreeChangeSets {
   present: PresentState
 }
 
-/** Reads the change sets of a worktree. `lastActAt` is that of a session whose end was not seen. */
-export async function readChangeSets(root: string, lastActAt?: number): Promise<WorktreeChangeSets> {
+/** Reads the change sets of a worktree. `lastActs` has the sessions whose end was not seen. */
+export async function readChangeSets(root: string, lastActs: LastActs = {}): Promise<WorktreeChangeSets> {
   return await withStore(root, { waitMs: commandWaitMs }, async (store) => {
     const { git_directory, common_directory } = store.facts
     const { tree, leftOut } = await captureTree(store)
@@ -45,7 +45,7 @@ export async function readChangeSets(root: string, lastActAt?: number): Promise<
       tree,
       head: await readUserHead(root, git_directory, common_directory),
       left_out: leftOut,
-      outside: lastActAt === undefined ? [] : await changedAfter(store, tree, lastActAt),
+      outside: await changedAfter(store, tree, lastActs),
     }
     return { store, present, sets: changeSets(readPoints(store), present) }
   })
@@ -121,7 +121,7 @@ export interface UndoRequest extends UndoChoice {
   /** The plan that the user has seen and agreed to. */
   shown: UndoPlan
   isRedo: boolean
-  lastActAt?: number
+  lastActs?: LastActs
 }
 
 export interface UndoResult {
@@ -135,13 +135,13 @@ export interface UndoResult {
  * computes the plan again, and writes it. Throws `UNDO_STALE` if that is no longer what was shown.
  */
 export async function undoChangeSets(request: UndoRequest): Promise<UndoResult> {
-  const { root, ids, paths, shown, isRedo, lastActAt } = request
+  const { root, ids, paths, shown, isRedo, lastActs } = request
   const purpose = isRedo ? 'stint redo' : 'stint undo'
   return await underClaim(root, purpose, async (sessionId, store) => {
     assertFinished(store)
     const begun = await addPoint(
       store,
-      { root, kind: 'undo-begun', sessionId, agent: purpose, lastActAt },
+      { root, kind: 'undo-begun', sessionId, agent: purpose, lastActs },
       { isSynced: true, undoes: [...ids], is_partial: paths.length > 0, is_redo: isRedo },
     )
     const sets = changeSets(readPoints(store))
@@ -219,13 +219,21 @@ async function finish(store: PointStore, undo: UnfinishedUndo, sessionId: string
   const request = { root: store.root, kind: 'undo-done', sessionId, agent: 'stint undo' } as const
   try {
     await addPoint(store, request, { isSynced: true, begun: undo.id, written })
-    ifPossible(() => leaveNotices(store, undo, changeSets(readPoints(store))))
+    tellSessions(store, undo)
     removeMark(store)
   } catch (error) {
     const message = `the files are written, but the undo could not be noted: ${errorMessage(error)}`
     throw new StintError('UNDO_UNFINISHED', message, { cause: error })
   }
   return { id: undo.id, written }
+}
+
+/** Leaves a notice for each session whose turns were undone. */
+function tellSessions(store: PointStore, { undoes, at, changes }: UnfinishedUndo): void {
+  const turns = changeSets(readPoints(store)).filter(({ id, kind }) => kind === 'turn' && undoes.includes(id))
+  const sessionIds = new Set(turns.flatMap(({ session_id }) => session_id ?? []))
+  const paths = changes.map(({ path }) => path)
+  ifPossible(() => leaveNotices(sessionIds, { root: store.root, at, paths }))
 }
 
 export interface RecoveryResult extends UndoResult {

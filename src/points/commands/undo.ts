@@ -12,20 +12,14 @@ import {
   type ChangeSet,
   type FileChange,
   previewUndo,
+  readLastActs,
   recoverUndo,
   stagedPaths,
   undoChangeSets,
   type UndoPlan,
   type WorktreeChangeSets,
 } from '../index.ts'
-import {
-  chooseSets,
-  lastActHere,
-  openChangeSets,
-  pathsInRoot,
-  readWhat,
-  workspaceOption,
-} from './which-sets.ts'
+import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
 const undoOptions = {
   'dry-run': { type: 'boolean', help: 'show what would be written; change nothing' },
@@ -116,8 +110,8 @@ async function undo(
   if (!options.yes) context.say(data.files.map(fileLine).join('\n'))
   const what = plural(shown.changes.length, 'file')
   await confirm(options.yes, isRedo ? 'redo' : 'undo', `Write ${what} in ${visibleText(root)}?`)
-  const lastActAt = await lastActHere(root)
-  const { id, written } = await undoChangeSets({ root, ...choice, shown, isRedo, lastActAt })
+  const lastActs = await readLastActs(root)
+  const { id, written } = await undoChangeSets({ root, ...choice, shown, isRedo, lastActs })
   const staged = await stagedPaths(root, written)
   return { ...data, id, dry_run: false, staged: staged.map(utf8Of) }
 }

@@ -2,18 +2,13 @@ import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
 import { matchName } from '../../cli/match-name.ts'
-import {
-  findWorkspace,
-  homeRegister,
-  isInForce,
-  promptedSessions,
-  WorkspaceClaims,
-} from '../../lease/index.ts'
+import { findWorkspace, promptedSessions } from '../../lease/index.ts'
 import {
   type ChangeSet,
   findStore,
   pointsProblem,
   readChangeSets,
+  readLastActs,
   type WorktreeChangeSets,
 } from '../index.ts'
 
@@ -41,14 +36,7 @@ export async function openChangeSets(directory: string | undefined): Promise<Wor
     throw new StintError('NOT_FOUND', `no restore point was taken in ${root} yet`, {
       hint: 'Points are taken when an agent with hooks, or `stint run --lock`, works there.',
     })
-  return await readChangeSets(root, await lastActHere(root))
-}
-
-/** When the session that last held a workspace last did something, if its claim is over; else undefined. */
-export async function lastActHere(root: string): Promise<number | undefined> {
-  const { record, observation } = await WorkspaceClaims.open(homeRegister(), { workspace: root }).read()
-  const [claim] = record.claims
-  return claim === undefined || isInForce(claim, observation) ? undefined : claim.refreshed_at
+  return await readChangeSets(root, await readLastActs(root))
 }
 
 /** Paths of a command line, relative to the root of the worktree, in Latin-1. */
