@@ -163,7 +163,7 @@ async function buildLibrary() {
   const runners = ['jest/index', 'node-test/register']
   await bundle({
     outdir: lib,
-    entryPoints: Object.fromEntries(runners.map((name) => [name, `src/test-runners/${name}.ts`])),
+    entryPoints: Object.fromEntries(runners.map((name) => [name, `src/fixtures/${name}.ts`])),
   })
   for (const name of runners) {
     const types = readFileSync(join(lib, `${name}.d.ts`), 'utf8')

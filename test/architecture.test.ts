@@ -65,7 +65,7 @@ const outsideDoors = new Set([
   'command',
   'hook',
   'hook-install',
-  'test-runners',
+  'fixtures',
   'postgres',
   'testing',
   'ui',
