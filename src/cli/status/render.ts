@@ -10,7 +10,7 @@ import { originText } from '../../lease/index.ts'
 import { isHeld, renderPaths } from '../lock/describe.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
-import { formatAge, formatDataSize, shortPath } from '../text/format.ts'
+import { formatAge, formatDataSize, plural, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
@@ -69,7 +69,7 @@ function renderLists(data: StatusData, screen: Screen, shown: number): StatusTex
 }
 
 const orphansText = ({ orphans }: StatusData): string =>
-  `${orphans.count} ${orphans.count === 1 ? 'orphan' : 'orphans'} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)})`
+  `${plural(orphans.count, 'orphan')} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)})`
 
 /** Home and temp directory are often on one disk. */
 function diskText(disk: StatusData['disk']): string {
