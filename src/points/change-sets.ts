@@ -143,14 +143,17 @@ function undoSet(points: readonly Point[], done: Point): ChangeSet[] {
   return [{ ...turnSet(begun, done, 'seen'), kind: 'undo', within, undoes, isPartial, isRedo }]
 }
 
-/** Says of each set whether it is undone. Taking back an undo gives its sets back. */
+/** Says of each set whether it is undone. Taking back an undo gives its sets back, and so on. */
 function markUndone(sets: readonly ChangeSet[]): ChangeSet[] {
   const states = new Map<string, ChangeSet['undone']>()
-  for (const { undoes, isPartial } of sets)
-    for (const id of undoes) {
-      states.set(id, isPartial ? 'partly' : 'yes')
-      for (const given of sets.find((set) => set.id === id)?.undoes ?? [])
-        states.set(given, isPartial ? 'partly' : 'no')
+  const mark = (ids: readonly string[], state: ChangeSet['undone']): void => {
+    for (const id of ids) {
+      states.set(id, state)
+      mark(sets.find((set) => set.id === id)?.undoes ?? [], opposites[state])
     }
+  }
+  for (const { undoes, isPartial } of sets) mark(undoes, isPartial ? 'partly' : 'yes')
   return sets.map((set) => ({ ...set, undone: states.get(set.id) ?? 'no' }))
 }
+
+const opposites = { yes: 'no', no: 'yes', partly: 'partly' } as const

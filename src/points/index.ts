@@ -16,16 +16,16 @@ export { describeStore, type StoreReport, sweepPoints, type SweptStore } from '.
 export { type PointOutcome, type LastActs, type PointRequest, takePoint } from './take-point.ts'
 export type { PathChange } from './tree-diff.ts'
 export {
+  assertCertain,
   assertNoConflicts,
   previewUndo,
-  readChanges,
-  readChangeSets,
   recoverUndo,
+  sessionsOf,
   undoChangeSets,
   type UndoResult,
-  type WorktreeChangeSets,
 } from './undo.ts'
 export { takeUndoneNotices, type UndoneNotice } from './undone-notices.ts'
 export type { FileChange, UndoPlan } from './undo-plan.ts'
 export { assertFinished, readUnfinished } from './unfinished-undo.ts'
 export { pointsProblem, stagedPaths } from './user-repository.ts'
+export { isChosenPath, readChanges, readChangeSets, type WorktreeChangeSets } from './worktree-changes.ts'

@@ -75,11 +75,7 @@ export async function addPoint(
   request: PointRequest,
   { isSynced = false, ...undo }: UndoFields & { isSynced?: boolean } = {},
 ): Promise<Point> {
-  const { git_directory, common_directory } = store.facts
-  const [captured, head] = await Promise.all([
-    captureTree(store),
-    readUserHead(store.root, git_directory, common_directory),
-  ])
+  const [captured, head] = await Promise.all([captureTree(store), readUserHead(store.root, store.deadline)])
   const { kind, sessionId, agent, words, fence, paths, lastActs } = request
   const point: Point = {
     id: newPointId(),

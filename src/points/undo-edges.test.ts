@@ -174,3 +174,15 @@ test('undoing, redoing and undoing again is possible, and each says what is undo
   expect(await undone()).toEqual(['turn yes', 'undo yes', 'undo no', 'undo no'])
   expect(world.read('a.txt')).toBe('a\n')
 })
+
+test('a claim that a session keeps between its turns does not refuse an undo, and one within a turn does', async () => {
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  const lease = await acquireLease({ sessionId: 'claude-1', workspace: world.repo, pid: null })
+  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+  const undo = await world.undo([turn.id])
+  expect(world.read('a.txt')).toBe('a\n')
+  await world.point('grant', 'claude-1')
+  await expect(world.undo([undo.id])).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  await lease.release()
+})

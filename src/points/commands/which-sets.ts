@@ -39,10 +39,10 @@ export async function openChangeSets(directory: string | undefined): Promise<Wor
   return await readChangeSets(root, await readLastActs(root))
 }
 
-/** Paths of a command line, relative to the root of the worktree, in Latin-1. */
-export function pathsInRoot(root: string, paths: readonly string[]): string[] {
+/** Paths as a user wrote them, relative to the root of the worktree, in Latin-1. */
+export function pathsInRoot(root: string, paths: readonly string[], directory = process.cwd()): string[] {
   return paths.map((path) => {
-    const real = realParentPath(resolve(path))
+    const real = realParentPath(resolve(directory, path))
     if (!isWithin(real, root) || real === root)
       throw new StintError('NAME_INVALID', `${path} is not in the workspace ${root}`)
     return latin1Of(real.slice(root.length + 1))
