@@ -13,8 +13,8 @@ export default defineConfig({
     pool: 'forks',
     // Files share their processes: starting one for each of them would take a fifth of the time.
     isolate: false,
-    globalSetup: ['src/test-runners/vitest/global-setup.ts'],
-    setupFiles: ['test/support/unchanged-process.ts', 'src/test-runners/vitest/setup.ts'],
+    globalSetup: ['src/fixtures/vitest/global-setup.ts'],
+    setupFiles: ['test/support/unchanged-process.ts', 'src/fixtures/vitest/setup.ts'],
     // A test that leaves a file in its TMPDIR fails. Some worlds are open to other users: they are not in it.
     env: { STINT_TEST_LEAKS: 'fail', SUITE_TMPDIR: tmpdir() },
     // Vitest leaves a core idle by default. More workers than cores: most tests wait for processes they started.

@@ -105,7 +105,7 @@ async function bundleHook() {
   await bundle({
     ...loadedByLauncher,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
-    external: ['./hook-record.cjs', './wrap.cjs'],
+    external: ['./hook-record.cjs', './hook-points.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
@@ -115,10 +115,18 @@ async function bundleHook() {
     },
     plugins: [loadBundles('hook-record')],
   })
+  await bundle({ ...loadedByLauncher, entryPoints: { 'hook-points': 'src/points/hook-points.ts' } })
+  // Loads the code for restore points as the launcher does.
+  const sweep = `const points = { exports: {} }
+new (require('node:vm').Script)(require('node:fs').readFileSync(__dirname + '/hook-points.cjs', 'utf8'))
+  .runInThisContext()(require, points, __dirname)
+points.exports.sweepInBackground()\n`
+  writeFileSync(join(bin, 'points-sweep.cjs'), sweep)
   await bundle({ outdir: bin, entryPoints: { wrap: 'src/base/text/wrap.ts' } })
-  for (const program of ['hook-recorder', 'vault-copy'])
-    writeFileSync(join(bin, `${program}.cjs`), `require('./commands.cjs')['${program}']\n`)
-  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
+  writeFileSync(join(bin, 'hook-recorder.cjs'), "require('./commands.cjs')['hook-recorder']\n")
+  // A file of its own: it is started at the end of every turn.
+  await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
+  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record', 'hook-points'])
   // Without its comments: a shell reads them at every start.
   const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
   writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })
@@ -137,7 +145,13 @@ async function makeClaudePlugin() {
   }
   mkdirSync(join(plugin, 'hook'))
   // A copy keeps the mode: the script must be executable.
-  for (const file of ['stint-hook.sh', 'stint-hook.cjs', 'hook-main.cjs'])
+  for (const file of [
+    'stint-hook.sh',
+    'stint-hook.cjs',
+    'hook-main.cjs',
+    'hook-points.cjs',
+    'points-sweep.cjs',
+  ])
     copyFileSync(join(bin, file), join(plugin, 'hook', file))
 }
 
@@ -149,7 +163,7 @@ async function buildLibrary() {
   const runners = ['jest/index', 'node-test/register']
   await bundle({
     outdir: lib,
-    entryPoints: Object.fromEntries(runners.map((name) => [name, `src/test-runners/${name}.ts`])),
+    entryPoints: Object.fromEntries(runners.map((name) => [name, `src/fixtures/${name}.ts`])),
   })
   for (const name of runners) {
     const types = readFileSync(join(lib, `${name}.d.ts`), 'utf8')

@@ -44,7 +44,6 @@ export const loaded = {
     sessions: 'src/cli/sessions/sessions.ts',
     audit: 'src/cli/audit/audit.ts',
     vault: 'src/vault/commands/vault.ts',
-    'vault-copy': 'src/vault/detached-copy-bin.ts',
     postgres: 'src/cli/postgres/postgres.ts',
     'open-postgres': 'src/cli/postgres/open-postgres.ts',
   },

@@ -58,14 +58,24 @@ test('every file that the architecture page names exists', () => {
   expect(named.filter((path) => !existsSync(join(source, path)))).toEqual([])
 })
 
-const behindDoors = new Set(['lease', 'points', 'reading', 'session', 'scratch', 'sweep', 'secrets', 'vault'])
+const behindDoors = new Set([
+  'agents',
+  'lease',
+  'points',
+  'reading',
+  'session',
+  'scratch',
+  'sweep',
+  'secrets',
+  'vault',
+])
 const outsideDoors = new Set([
   'adapters',
   'cli',
   'command',
   'hook',
   'hook-install',
-  'test-runners',
+  'fixtures',
   'postgres',
   'testing',
   'ui',

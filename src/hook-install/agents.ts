@@ -58,9 +58,12 @@ export function requiredPath(agent: AgentName, place: InstallPlace, workspace: s
   )
 }
 
+/** The names of an agent's program. */
+export const agentPrograms = (agent: AgentName): readonly string[] => agentFiles[agent].programs ?? [agent]
+
 /** True if the user has this agent: its program is on PATH, or its directory exists. */
 export const hasAgent = (agent: AgentName): boolean =>
-  existsSync(agentHome(agent)) || (agentFiles[agent].programs ?? [agent]).some((name) => findOnPath(name))
+  existsSync(agentHome(agent)) || agentPrograms(agent).some((name) => findOnPath(name))
 
 /** The checkout that a linked worktree was made from, or the workspace itself. */
 function mainCheckout(workspace: string): string {

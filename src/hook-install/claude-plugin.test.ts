@@ -21,7 +21,13 @@ interface Hooks {
 
 test('the build writes the files of the source, and the built hook', () => {
   for (const [path, text] of Object.entries(claudePlugin(version))) expect(read(path), path).toBe(text)
-  for (const file of ['stint-hook.sh', 'stint-hook.cjs', 'hook-main.cjs'])
+  for (const file of [
+    'stint-hook.sh',
+    'stint-hook.cjs',
+    'hook-main.cjs',
+    'hook-points.cjs',
+    'points-sweep.cjs',
+  ])
     expect(read(`hook/${file}`)).toBe(readFileSync(join(projectRoot, 'dist/bin', file), 'utf8'))
 })
 

@@ -16,7 +16,7 @@ export interface ChangeSet {
   to: PresentState
   /** Whether the end of the turn has a point, or the next point stands for it, or it goes on. */
   end: 'seen' | 'unseen' | 'open'
-  /** False if the point of the grant is missing: then changes of others may be among these. */
+  /** False if changes of others may be among these: a point is missing, or the time of the last act. */
   isComplete: boolean
   hasMovedHead: boolean
   /** The paths that count: of these files and directories, without those. In Latin-1. */
@@ -96,10 +96,10 @@ function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Po
     from,
     to,
     end,
-    isComplete: true,
+    isComplete: end !== 'unseen' || to.outside?.[named.session_id] !== undefined,
     hasMovedHead: from.head !== to.head,
     within: paths,
-    without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside ?? []))],
+    without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside?.[named.session_id] ?? []))],
     ...noUndo,
   }
 }
@@ -119,7 +119,8 @@ function outsideSet(
   const isOfLostGrant = point?.kind === 'end' && !open.some((grant) => isOwnEnd(grant, point))
   if (from.tree === to.tree || isOfUndo || isOfLostGrant) return []
   const hasWhole = open.some(({ paths }) => paths === undefined)
-  if (hasWhole && (to.outside ?? []).length === 0) return []
+  const late = Object.values(to.outside ?? {}).flat()
+  if (hasWhole && late.length === 0) return []
   const outside: ChangeSet = {
     ...turnSet(from, to, 'seen'),
     id: `outside-${id}`,
@@ -127,7 +128,7 @@ function outsideSet(
     session_id: undefined,
     agent: undefined,
     words: undefined,
-    within: hasWhole ? to.outside : undefined,
+    within: hasWhole ? late : undefined,
     without: [...leftOutIn(from, to), ...open.flatMap(({ paths = [] }) => paths)],
   }
   return [outside]
@@ -142,14 +143,17 @@ function undoSet(points: readonly Point[], done: Point): ChangeSet[] {
   return [{ ...turnSet(begun, done, 'seen'), kind: 'undo', within, undoes, isPartial, isRedo }]
 }
 
-/** Says of each set whether it is undone. Taking back an undo gives its sets back. */
+/** Says of each set whether it is undone. Taking back an undo gives its sets back, and so on. */
 function markUndone(sets: readonly ChangeSet[]): ChangeSet[] {
   const states = new Map<string, ChangeSet['undone']>()
-  for (const { undoes, isPartial } of sets)
-    for (const id of undoes) {
-      states.set(id, isPartial ? 'partly' : 'yes')
-      for (const given of sets.find((set) => set.id === id)?.undoes ?? [])
-        states.set(given, isPartial ? 'partly' : 'no')
+  const mark = (ids: readonly string[], state: ChangeSet['undone']): void => {
+    for (const id of ids) {
+      states.set(id, state)
+      mark(sets.find((set) => set.id === id)?.undoes ?? [], opposites[state])
     }
+  }
+  for (const { undoes, isPartial } of sets) mark(undoes, isPartial ? 'partly' : 'yes')
   return sets.map((set) => ({ ...set, undone: states.get(set.id) ?? 'no' }))
 }
+
+const opposites = { yes: 'no', no: 'yes', partly: 'partly' } as const

@@ -65,11 +65,14 @@ function collect(stream: NodeJS.ReadableStream): Buffer[] {
   return chunks
 }
 
+/** Marks an error that more time would have avoided. */
+export const lateDetail = { detail: 'late=true' }
+
 /** The error of a git command that failed. */
 export function gitFailure(args: readonly string[], { stderr, isLate, isMissing }: GitExit): StintError {
   const call = `git ${args.find((each) => !each.startsWith('-'))}`
   if (isMissing) return new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
-  if (isLate) return new StintError('POINT_FAILED', `${call} took too long`, { detail: 'late=true' })
+  if (isLate) return new StintError('POINT_FAILED', `${call} took too long`, lateDetail)
   const reason = stderr.trim().split('\n').at(-1) || 'no reason given'
   return new StintError('POINT_FAILED', `${call} failed: ${visibleText(reason, 300)}`)
 }

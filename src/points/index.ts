@@ -1,22 +1,31 @@
 /** The door of restore points: what each session changed in a worktree, and how to take it back. */
 export { type ChangeSet } from './change-sets.ts'
+export { isNested, lastActsOf, readLastActs } from './claims-here.ts'
 export { environmentWithoutGit, gitOutput } from './git.ts'
-export { filesChangedByOthersSince, takeUndoneNotices } from './notices.ts'
+export {
+  type ChangedFiles,
+  type GrantReport,
+  pointAtGrant,
+  pointAtTurnEnd,
+  sweepAtSessionEnd,
+  type TurnOfSession,
+} from './hook-points.ts'
 export type { Point, PointKind } from './point.ts'
 export { findStore, listStores, type PointStore } from './store.ts'
 export { describeStore, type StoreReport, sweepPoints, type SweptStore } from './sweep-points.ts'
-export { type PointOutcome, type PointRequest, takePoint } from './take-point.ts'
+export { type PointOutcome, type LastActs, type PointRequest, takePoint } from './take-point.ts'
 export type { PathChange } from './tree-diff.ts'
 export {
+  assertCertain,
   assertNoConflicts,
   previewUndo,
-  readChanges,
-  readChangeSets,
   recoverUndo,
+  sessionsOf,
   undoChangeSets,
   type UndoResult,
-  type WorktreeChangeSets,
 } from './undo.ts'
+export { takeUndoneNotices, type UndoneNotice } from './undone-notices.ts'
 export type { FileChange, UndoPlan } from './undo-plan.ts'
 export { assertFinished, readUnfinished } from './unfinished-undo.ts'
 export { pointsProblem, stagedPaths } from './user-repository.ts'
+export { isChosenPath, readChanges, readChangeSets, type WorktreeChangeSets } from './worktree-changes.ts'

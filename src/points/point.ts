@@ -35,8 +35,8 @@ export interface Point {
   /** The claimed files and directories; without it, the whole worktree. */
   paths?: string[]
   left_out: LeftOut[]
-  /** Paths that changed after the last known act of the session whose end was not seen. */
-  outside?: string[]
+  /** For each session whose end was not seen: the paths that changed after its last known act. */
+  outside?: Record<string, string[]>
   /** Of an undo: the change sets that it takes back. */
   undoes?: string[]
   /** Of an undo that is done: its first point, and the paths that it wrote. */

@@ -11,7 +11,7 @@ import { isString, parseObject } from '../base/text/fields.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import { acquireLease } from '../lease/index.ts'
-import { environmentWithoutGit, gitOutput } from './git.ts'
+import { environmentWithoutGit, gitOutput, lateDetail } from './git.ts'
 import { seedIndex } from './seed-index.ts'
 import { countIndexed, maxFiles, pointsProblem, readUserRepository } from './user-repository.ts'
 import type { UserRepository } from './user-repository.ts'
@@ -99,6 +99,9 @@ function openStore(key: string, deadline?: number): PointStore | undefined {
   return new PointStore(key, directory, facts as unknown as StoreFacts, deadline)
 }
 
+/** A cautious estimate, on a cold cache. */
+const filesReadPerSecond = 1000
+
 /** How long a writer of a store may be silent before another one takes over, in milliseconds. */
 const lockTtlMs = 60_000
 
@@ -154,6 +157,10 @@ async function createStore(root: string, key: string, deadline?: number): Promis
   const repository = await readUserRepository(root, deadline)
   const files = countIndexed(repository)
   if (files > maxFiles) throw pointsOff(root, `it has ${files} files, and ${maxFiles} are the limit`)
+  // Without a usable index every file has to be read. A call does not wait for that; the sweep does it.
+  const secondsLeft = ((deadline ?? Number.POSITIVE_INFINITY) - Date.now()) / 1000
+  if (!repository.hasPlainIndex && files > secondsLeft * filesReadPerSecond)
+    throw new StintError('POINT_FAILED', `the first point of ${root} has to read ${files} files`, lateDetail)
   const home = stintHome()
   ensureHome(home)
   ensureHomeDirectory(join(home, 'points'))

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, unlinkSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
@@ -11,7 +11,8 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { captureTree } from './capture-tree.ts'
 import { formatPoints, type Point, readPoints } from './point.ts'
-import { lockStore, type PointStore, storeDirectory } from './store.ts'
+import { findStore, lockStore, type PointStore, storeDirectory, withStore } from './store.ts'
+import { defaultBudgetMs, endPause, readPause } from './take-point.ts'
 import { readUnfinished } from './unfinished-undo.ts'
 import { isGitTop } from './user-repository.ts'
 
@@ -48,22 +49,54 @@ export async function sweepPoints(options: SweepPointsOptions = {}): Promise<Swe
   const swept: SweptStore[] = []
   for (const key of listIfReadable(join(stintHome(), 'points'))) {
     if (!/^[0-9a-f]{12}$/.test(key)) continue
-    const result = await lockStore(key, 1000, Date.now() + sweepBudgetMs, (store) =>
-      store === undefined ? Promise.resolve(retryLater(key)) : sweepStore(store, options),
-    ).catch((error: unknown) => ({
-      directory: storeDirectory(key),
-      removedPoints: 0,
-      bytesFreed: 0,
-      problem: errorMessage(error),
-    }))
-    if (result !== undefined) swept.push(result)
+    try {
+      const deadline = Date.now() + sweepBudgetMs
+      const result = await lockStore(key, 1000, deadline, async (store) =>
+        store === undefined ? undefined : await sweepStore(store, options),
+      )
+      if (result !== undefined) swept.push(result)
+      await retryAfterPause(key, deadline)
+    } catch (error) {
+      swept.push({
+        directory: storeDirectory(key),
+        removedPoints: 0,
+        bytesFreed: 0,
+        problem: errorMessage(error),
+      })
+    }
   }
+  sweepNotices(options.now ?? Date.now())
   return swept
 }
 
-/** A worktree whose first point failed is tried again by the next call. */
-function retryLater(key: string): undefined {
-  ifPossible(() => unlinkSync(join(storeDirectory(key), 'paused')))
+/** Ends a pause if a point can be taken in the time that a call has, now that a first one took longer. */
+async function retryAfterPause(key: string, deadline: number): Promise<void> {
+  const pause = readPause(key)
+  if (pause === undefined) return
+  if (!isGitTop(pause.root)) return endPause(key)
+  await withStore(pause.root, { waitMs: 1000, deadline }, captureTree)
+  const callDeadline = Date.now() + defaultBudgetMs
+  await withStore(pause.root, { waitMs: 1000, deadline: callDeadline }, captureTree)
+  endPause(key)
+}
+
+/** Removes notices for sessions that never had another prompt. */
+function sweepNotices(now: number): void {
+  const directory = join(stintHome(), 'points/undone')
+  for (const name of listIfReadable(directory)) {
+    const path = join(directory, name)
+    ifPossible(() => now - statSync(path).mtimeMs > keptMs && unlinkSync(path))
+  }
+}
+
+/** A store is swept once a day. */
+const sweepIntervalMs = 24 * 3_600_000
+
+/** Is a sweep due for a worktree? The first one makes its store independent of the objects of the user. */
+export function isSweepDue(root: string, now = Date.now()): boolean {
+  const store = findStore(root)
+  if (store === undefined) return false
+  return now - (readHealth(store)?.at ?? 0) > sweepIntervalMs
 }
 
 async function sweepStore(store: PointStore, options: SweepPointsOptions): Promise<SweptStore | undefined> {
@@ -80,7 +113,6 @@ async function sweepStore(store: PointStore, options: SweepPointsOptions): Promi
   }
   const result: SweptStore = { directory, removedPoints: 0, bytesFreed: 0 }
   try {
-    if (isGitTop(root) && existsSync(store.file('paused'))) await endPause(store)
     const kept = points.filter((point) => point === newest || now - point.at <= maxAgeMs)
     let left = await keepOnly(store, points, kept)
     await packStore(store, left.length < points.length)
@@ -95,12 +127,6 @@ async function sweepStore(store: PointStore, options: SweepPointsOptions): Promi
   }
   noteHealth(store, { at: now, problem: result.problem ?? null })
   return { ...result, bytesFreed: Math.max(0, before - measureTree(directory).bytes) }
-}
-
-/** Takes a tree without the time limit of a call; if that works, points are taken again. */
-async function endPause(store: PointStore): Promise<void> {
-  await captureTree(store)
-  unlinkSync(store.file('paused'))
 }
 
 async function keepOnly(
@@ -143,6 +169,9 @@ interface StoreHealth {
   problem: string | null
 }
 
+const readHealth = (store: PointStore): StoreHealth | undefined =>
+  parseObject(readSmallFile(store.file('health.json')) ?? '') as StoreHealth | undefined
+
 const noteHealth = (store: PointStore, health: StoreHealth): void =>
   void ifPossible(() => replaceFile(store.file('health.json'), JSON.stringify(health)))
 
@@ -158,13 +187,11 @@ export interface StoreReport {
 
 /** Describes a store. Starts no process. */
 export function describeStore(store: PointStore): StoreReport {
-  const health = parseObject(readSmallFile(store.file('health.json')) ?? '') as StoreHealth | undefined
-  const paused = readSmallFile(store.file('paused'))
   return {
     root: store.root,
     points: readPoints(store).length,
     bytes: measureTree(store.directory).bytes,
-    problem: paused ?? health?.problem ?? null,
+    problem: readPause(store.key)?.reason ?? readHealth(store)?.problem ?? null,
     hasUnfinishedUndo: readUnfinished(store) !== undefined,
   }
 }

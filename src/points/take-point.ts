@@ -1,12 +1,14 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { bytePath, latin1Of } from '../base/fs/paths.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
+import { parseObject } from '../base/text/fields.ts'
 import { ulid } from '../base/text/id.ts'
 import { captureTree } from './capture-tree.ts'
+import { lateDetail } from './git.ts'
 import { appendPoint, type Point, type PointKind, readPoints } from './point.ts'
 import { type PointStore, storeDirectory, storeKey, withStore } from './store.ts'
 import { diffTrees } from './tree-diff.ts'
@@ -23,10 +25,16 @@ export interface PointRequest {
   fence?: number
   /** What the session has claimed, relative to the root; without it, the whole worktree. */
   paths?: readonly string[]
-  /** When the session that held the workspace before last did something, if its end was not seen. */
-  lastActAt?: number
+  /**
+   * When each session that held the workspace last did something, if its end was not seen (Esc, a kill). The
+   * change set of a session that is missing here counts as incomplete.
+   */
+  lastActs?: LastActs
   budgetMs?: number
 }
+
+/** The time of the last known act by session id, in milliseconds since the epoch. */
+export type LastActs = Readonly<Record<string, number>>
 
 export type PointOutcome =
   | { outcome: 'taken'; point: Point }
@@ -35,7 +43,7 @@ export type PointOutcome =
   | { outcome: 'failed'; reason: string }
 
 /** A point that takes longer never blocks a call. */
-const defaultBudgetMs = 10_000
+export const defaultBudgetMs = 10_000
 
 /**
  * Takes a restore point. Never throws, and returns within its budget: without a point, the change set is
@@ -44,15 +52,15 @@ const defaultBudgetMs = 10_000
 export async function takePoint(request: PointRequest): Promise<PointOutcome> {
   const deadline = Date.now() + (request.budgetMs ?? defaultBudgetMs)
   try {
-    const paused = readPause(request.root)
-    if (paused !== undefined) return { outcome: 'off', reason: paused, isNews: false }
+    const pause = readPause(storeKey(request.root))
+    if (pause !== undefined) return { outcome: 'off', reason: pause.reason, isNews: false }
     const point = await withStore(request.root, { waitMs: deadline - Date.now(), deadline }, (store) =>
       addPoint(store, request),
     )
     return { outcome: 'taken', point }
   } catch (error) {
     const reason = errorMessage(error)
-    const isNews = ifPossible(() => notePause(request.root, error)) ?? false
+    const isNews = ifPossible(() => beginPause(request.root, error)) ?? false
     const isOff = error instanceof StintError && error.code === 'POINTS_OFF'
     return isOff || isNews ? { outcome: 'off', reason, isNews } : { outcome: 'failed', reason }
   }
@@ -67,12 +75,8 @@ export async function addPoint(
   request: PointRequest,
   { isSynced = false, ...undo }: UndoFields & { isSynced?: boolean } = {},
 ): Promise<Point> {
-  const { git_directory, common_directory } = store.facts
-  const [captured, head] = await Promise.all([
-    captureTree(store),
-    readUserHead(store.root, git_directory, common_directory),
-  ])
-  const { kind, sessionId, agent, words, fence, paths, lastActAt } = request
+  const [captured, head] = await Promise.all([captureTree(store), readUserHead(store.root, store.deadline)])
+  const { kind, sessionId, agent, words, fence, paths, lastActs } = request
   const point: Point = {
     id: newPointId(),
     at: Date.now(),
@@ -87,7 +91,7 @@ export async function addPoint(
     left_out: captured.leftOut,
     ...undo,
   }
-  if (lastActAt !== undefined) point.outside = await changedAfter(store, captured.tree, lastActAt)
+  if (lastActs !== undefined) point.outside = await changedAfter(store, captured.tree, lastActs)
   appendPoint(store, point, { isSynced })
   return point
 }
@@ -96,32 +100,54 @@ export async function addPoint(
 const newPointId = (): string => ulid().slice(-8).toLowerCase()
 
 /**
- * The paths that differ from the last point and were changed after this time. A file that is gone was removed
- * at the latest when its directory last changed.
+ * The paths that differ from the last point and were changed after the last act of each session. A file that
+ * is gone was removed at the latest when its directory last changed.
  */
-export async function changedAfter(store: PointStore, tree: string, time: number): Promise<string[]> {
+export async function changedAfter(
+  store: PointStore,
+  tree: string,
+  lastActs: LastActs,
+): Promise<Record<string, string[]>> {
   const last = readPoints(store).at(-1)
-  if (last === undefined || last.tree === tree) return []
-  const [changes = []] = await diffTrees(store, [[last.tree, tree]])
+  const [changes = []] = last === undefined ? [] : await diffTrees(store, [[last.tree, tree]])
   const root = latin1Of(store.root)
   const changeTime = (path: string): number =>
     ifPossible(() => lstatSync(bytePath(`${root}/${path}`)).ctimeMs) ??
     (path === '.' ? 0 : changeTime(dirname(path)))
-  return changes.map(({ path }) => path).filter((path) => changeTime(path) > time)
+  const changed = changes.map(({ path }) => ({ path, at: changeTime(path) }))
+  return Object.fromEntries(
+    Object.entries(lastActs).map(([sessionId, actedAt]) => [
+      sessionId,
+      changed.filter(({ at }) => at > actedAt).map(({ path }) => path),
+    ]),
+  )
 }
 
-/** A file with the reason why no points are taken in a worktree, until a sweep removes it. */
-const pauseFile = (root: string): string => join(storeDirectory(storeKey(root)), 'paused')
+/** Why no points are taken in a worktree. */
+export interface Pause {
+  root: string
+  reason: string
+}
 
-/** Why no points are taken in a worktree until the next sweep; undefined if they are. */
-export const readPause = (root: string): string | undefined => readSmallFile(pauseFile(root))
+const pauseFile = (key: string): string => join(storeDirectory(key), 'paused')
+
+/** Why no points are taken here until a sweep has managed one; undefined if they are. */
+export const readPause = (key: string): Pause | undefined =>
+  parseObject(readSmallFile(pauseFile(key)) ?? '') as Pause | undefined
+
+export const endPause = (key: string): void => unlinkSync(pauseFile(key))
 
 /** Notes a failure that would come again at every call; true if it was not noted before. */
-function notePause(root: string, error: unknown): boolean {
+function beginPause(root: string, error: unknown): boolean {
   const { code, options } = error instanceof StintError ? error : {}
-  const isLasting = code === 'POINTS_OFF' || code === 'COMMAND_NOT_FOUND' || options?.detail === 'late=true'
+  const isLasting =
+    code === 'POINTS_OFF' ||
+    code === 'COMMAND_NOT_FOUND' ||
+    code === 'LOCK_HELD' ||
+    options?.detail === lateDetail.detail
   if (!isLasting || !isGitTop(root)) return false
-  makePrivateDirectories(dirname(pauseFile(root)))
-  createPrivateFile(pauseFile(root), errorMessage(error))
+  const pause: Pause = { root, reason: errorMessage(error) }
+  makePrivateDirectories(storeDirectory(storeKey(root)))
+  createPrivateFile(pauseFile(storeKey(root)), JSON.stringify(pause))
   return true
 }

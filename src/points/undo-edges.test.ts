@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PointWorld } from '../../test/support/point-world.ts'
 import { acquireLease } from '../lease/index.ts'
-import { filesChangedByOthersSince, readChanges, readChangeSets, takeUndoneNotices } from './index.ts'
+import { readChanges, readChangeSets } from './index.ts'
 
 let world: PointWorld
 beforeEach(() => {
@@ -96,7 +96,7 @@ test('what a person repairs after an interruption counts as outside, and survive
   world.write({ 'a.txt': 'by claude\n', 'b.txt': 'broken by claude\n' })
   const lastActAt = world.afterTick()
   world.write({ 'b.txt': 'repaired by hand\n', 'mine.txt': 'mine\n' })
-  await world.point('grant', 'codex-1', { lastActAt })
+  await world.point('grant', 'codex-1', { lastActs: { 'claude-1': lastActAt } })
   await world.point('end', 'codex-1')
   const { store, sets } = await readChangeSets(world.repo)
   const changes = await readChanges(store, sets)
@@ -128,19 +128,6 @@ test('while another session holds the workspace, an undo is refused, and nothing
   await lease.release()
   await world.undo([turn.id])
   expect(world.read('a.txt')).toBe('a\n')
-})
-
-test('a session is told once that its changes were undone, and which files others have changed', async () => {
-  world.write({ 'a.txt': 'a\n', 'b.txt': 'b\n' })
-  world.commit()
-  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
-  await world.turn('codex-1', () => world.write({ 'b.txt': 'B\n' }))
-  expect(await filesChangedByOthersSince('claude-1', world.repo)).toEqual(['b.txt'])
-  expect(await filesChangedByOthersSince('codex-1', world.repo)).toEqual([])
-  await world.undo([turn.id])
-  expect(takeUndoneNotices(world.repo, 'claude-1')).toEqual(['a.txt'])
-  expect(takeUndoneNotices(world.repo, 'claude-1')).toEqual([])
-  expect(takeUndoneNotices(world.repo, 'codex-1')).toEqual([])
 })
 
 test('a claim on some paths counts only for these', async () => {
@@ -186,4 +173,16 @@ test('undoing, redoing and undoing again is possible, and each says what is undo
   await world.undo([turn.id])
   expect(await undone()).toEqual(['turn yes', 'undo yes', 'undo no', 'undo no'])
   expect(world.read('a.txt')).toBe('a\n')
+})
+
+test('a claim that a session keeps between its turns does not refuse an undo, and one within a turn does', async () => {
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  const lease = await acquireLease({ sessionId: 'claude-1', workspace: world.repo, pid: null })
+  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+  const undo = await world.undo([turn.id])
+  expect(world.read('a.txt')).toBe('a\n')
+  await world.point('grant', 'claude-1')
+  await expect(world.undo([undo.id])).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  await lease.release()
 })

@@ -1,19 +1,17 @@
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { latin1Of, utf8Of } from '../base/fs/paths.ts'
-import { newSessionId } from '../base/text/id.ts'
-import { acquireLease } from '../lease/index.ts'
-import { captureTree } from './capture-tree.ts'
-import { type ChangeSet, changeSets, isInSet, type PresentState } from './change-sets.ts'
+import { type ChangeSet, changeSets } from './change-sets.ts'
+import { underClaim } from './claims-here.ts'
 import type { DiskRules } from './disk-entry.ts'
 import { keepIgnored } from './ignored-after.ts'
 import { mergeBlobs } from './merge-blobs.ts'
 import { readPoints } from './point.ts'
-import { type PointStore, withStore } from './store.ts'
-import { addPoint, changedAfter } from './take-point.ts'
-import { leaveNotices } from './notices.ts'
-import { diffTrees, type PathChange, readBlobs } from './tree-diff.ts'
+import type { PointStore } from './store.ts'
+import { addPoint, type LastActs } from './take-point.ts'
+import { diffTrees, readBlobs } from './tree-diff.ts'
 import { type FileChange, findObstacles, planUndo, type UndoPlan } from './undo-plan.ts'
+import { leaveNotices } from './undone-notices.ts'
 import {
   assertFinished,
   markUnfinished,
@@ -21,49 +19,8 @@ import {
   removeMark,
   type UnfinishedUndo,
 } from './unfinished-undo.ts'
-import { readUserHead } from './user-repository.ts'
+import { isChosenPath, readChanges } from './worktree-changes.ts'
 import { writeFiles } from './write-files.ts'
-
-/** How long a command waits for another writer of the store, in milliseconds. */
-const commandWaitMs = 30_000
-
-/** The change sets of a worktree, with the present as the end of what has none. */
-export interface WorktreeChangeSets {
-  store: PointStore
-  /** Oldest first. */
-  sets: ChangeSet[]
-  present: PresentState
-}
-
-/** Reads the change sets of a worktree. `lastActAt` is that of a session whose end was not seen. */
-export async function readChangeSets(root: string, lastActAt?: number): Promise<WorktreeChangeSets> {
-  return await withStore(root, { waitMs: commandWaitMs }, async (store) => {
-    const { git_directory, common_directory } = store.facts
-    const { tree, leftOut } = await captureTree(store)
-    const present: PresentState = {
-      at: Date.now(),
-      tree,
-      head: await readUserHead(root, git_directory, common_directory),
-      left_out: leftOut,
-      outside: lastActAt === undefined ? [] : await changedAfter(store, tree, lastActAt),
-    }
-    return { store, present, sets: changeSets(readPoints(store), present) }
-  })
-}
-
-/** The paths of each change set that count for it. */
-export async function readChanges(
-  store: PointStore,
-  sets: readonly ChangeSet[],
-  options: { countLines?: boolean } = {},
-): Promise<PathChange[][]> {
-  const diffs = await diffTrees(
-    store,
-    sets.map(({ from, to }) => [from.tree, to.tree] as const),
-    options,
-  )
-  return sets.map((set, index) => (diffs[index] ?? []).filter(({ path }) => isInSet(set, path)))
-}
 
 /** What to undo: change sets, and which of their paths. */
 export interface UndoChoice {
@@ -72,7 +29,7 @@ export interface UndoChoice {
   paths: readonly string[]
 }
 
-/** Computes what an undo would write; throws for sets that are not there any more. Writes nothing. */
+/** Computes what an undo would write; throws for contents that are not there any more. Writes nothing. */
 export async function previewUndo(
   store: PointStore,
   sets: readonly ChangeSet[],
@@ -80,15 +37,13 @@ export async function previewUndo(
   { ids, paths }: UndoChoice,
 ): Promise<UndoPlan> {
   const chosen = sets.filter(({ id }) => ids.includes(id)).toReversed()
-  const isChosen = ({ path }: PathChange): boolean =>
-    paths.length === 0 || paths.some((each) => path === each || path.startsWith(`${each}/`))
   const changes = await readChanges(store, chosen)
   const since = await diffTrees(
     store,
     chosen.map(({ to }) => [to.tree, presentTree] as const),
   )
   const undone = chosen.map((_, index) => ({
-    changes: (changes[index] ?? []).filter(isChosen),
+    changes: (changes[index] ?? []).filter(({ path }) => isChosenPath(path, paths)),
     since: new Map((since[index] ?? []).map((change) => [change.path, change])),
   }))
   try {
@@ -116,12 +71,25 @@ export function assertNoConflicts({ conflicts }: UndoPlan): void {
   })
 }
 
+/** Throws `UNDO_NEEDS_FORCE` for sets whose undo may take back more than a session did. */
+export function assertCertain(sets: readonly ChangeSet[]): void {
+  const uncertain = sets.find(({ isComplete, hasMovedHead }) => !isComplete || hasMovedHead)
+  if (uncertain === undefined) return
+  const { id, hasMovedHead } = uncertain
+  const why = hasMovedHead
+    ? 'HEAD moved in it (a commit, a rebase or another branch)'
+    : 'a restore point is missing, so changes of others may be in it'
+  throw new StintError('UNDO_NEEDS_FORCE', `${id} is not undone: ${why}`, {
+    hint: `Look at it with \`stint diff ${id}\`, then use --force.`,
+  })
+}
+
 export interface UndoRequest extends UndoChoice {
   root: string
   /** The plan that the user has seen and agreed to. */
   shown: UndoPlan
   isRedo: boolean
-  lastActAt?: number
+  lastActs?: LastActs
 }
 
 export interface UndoResult {
@@ -135,41 +103,31 @@ export interface UndoResult {
  * computes the plan again, and writes it. Throws `UNDO_STALE` if that is no longer what was shown.
  */
 export async function undoChangeSets(request: UndoRequest): Promise<UndoResult> {
-  const { root, ids, paths, shown, isRedo, lastActAt } = request
+  const { root, ids, paths, shown, isRedo, lastActs } = request
   const purpose = isRedo ? 'stint redo' : 'stint undo'
   return await underClaim(root, purpose, async (sessionId, store) => {
     assertFinished(store)
     const begun = await addPoint(
       store,
-      { root, kind: 'undo-begun', sessionId, agent: purpose, lastActAt },
+      { root, kind: 'undo-begun', sessionId, agent: purpose, lastActs },
       { isSynced: true, undoes: [...ids], is_partial: paths.length > 0, is_redo: isRedo },
     )
-    const sets = changeSets(readPoints(store))
-    const plan = await previewUndo(store, sets, begun.tree, request)
+    const plan = await previewUndo(store, changeSets(readPoints(store)), begun.tree, request)
     assertNoConflicts(plan)
     if (JSON.stringify(plan) !== JSON.stringify(shown))
       throw new StintError('UNDO_STALE', 'files were changed since the undo was shown')
-    const undo: UnfinishedUndo = { id: begun.id, at: begun.at, undoes: [...ids], changes: plan.changes }
+    const undo: UnfinishedUndo = {
+      id: begun.id,
+      at: begun.at,
+      undoes: [...ids],
+      isRedo,
+      changes: plan.changes,
+    }
     const contents = await readContents(store, plan.changes)
     markUnfinished(store, undo)
     await writeOrTakeBack(store, undo, contents)
     return await finish(store, undo, sessionId)
   })
-}
-
-/** Runs `act` with a claim on the whole worktree, and the lock of its store. */
-async function underClaim<Result>(
-  root: string,
-  purpose: string,
-  act: (sessionId: string, store: PointStore) => Promise<Result>,
-): Promise<Result> {
-  const sessionId = newSessionId()
-  const claim = await acquireLease({ sessionId, workspace: root, purpose })
-  try {
-    return await withStore(root, { waitMs: commandWaitMs }, (store) => act(sessionId, store))
-  } finally {
-    await claim.release()
-  }
 }
 
 const readContents = (store: PointStore, changes: readonly FileChange[]): Promise<Map<string, Buffer>> =>
@@ -187,48 +145,47 @@ async function writeOrTakeBack(
   undo: UnfinishedUndo,
   contents: ReadonlyMap<string, Buffer>,
 ): Promise<void> {
-  const failure = attempt(() => {
+  try {
     const { changedByOthers } = writeFiles(diskRules(store), undo.id, undo.changes, contents)
     const [first] = changedByOthers
     if (first !== undefined) throw new StintError('UNDO_STALE', `${utf8Of(first)} was changed meanwhile`)
-  })
-  if (failure === undefined) return
-  const back = reversed(undo.changes)
-  const originals = await readContents(store, back)
-  const second = attempt(() => {
-    writeFiles(diskRules(store), undo.id, back, originals)
-    removeMark(store)
-  })
-  if (second === undefined) throw codedError(failure.error, 'undo: everything is as it was')
-  const message = `the undo failed half-way: ${errorMessage(failure.error)}`
-  throw new StintError('UNDO_UNFINISHED', message, { cause: second.error })
-}
-
-function attempt(act: () => void): { error: unknown } | undefined {
-  try {
-    act()
-    return undefined
   } catch (error) {
-    return { error }
+    try {
+      const back = reversed(undo.changes)
+      writeFiles(diskRules(store), undo.id, back, await readContents(store, back))
+      removeMark(store)
+    } catch (cause) {
+      throw new StintError('UNDO_UNFINISHED', `the undo failed half-way: ${errorMessage(error)}`, { cause })
+    }
+    throw codedError(error, 'undo: everything is as it was')
   }
 }
 
 /** Takes the last point of an undo. From here on, it is a change set like any other. */
 async function finish(store: PointStore, undo: UnfinishedUndo, sessionId: string): Promise<UndoResult> {
   const written = undo.changes.map(({ path }) => path)
-  const request = { root: store.root, kind: 'undo-done', sessionId, agent: 'stint undo' } as const
+  const agent = undo.isRedo ? 'stint redo' : 'stint undo'
   try {
+    const request = { root: store.root, kind: 'undo-done', sessionId, agent } as const
     await addPoint(store, request, { isSynced: true, begun: undo.id, written })
-    ifPossible(() => leaveNotices(store, undo, changeSets(readPoints(store))))
+    const sessionIds = sessionsOf(changeSets(readPoints(store)), undo.undoes)
+    ifPossible(() => leaveNotices(sessionIds, { root: store.root, at: undo.at, paths: written }))
     removeMark(store)
-  } catch (error) {
-    const message = `the files are written, but the undo could not be noted: ${errorMessage(error)}`
-    throw new StintError('UNDO_UNFINISHED', message, { cause: error })
+  } catch (cause) {
+    const message = `the files are written, but the undo could not be noted: ${errorMessage(cause)}`
+    throw new StintError('UNDO_UNFINISHED', message, { cause })
   }
   return { id: undo.id, written }
 }
 
+/** The sessions whose turns are among these change sets. */
+export function sessionsOf(sets: readonly ChangeSet[], ids: readonly string[]): string[] {
+  const turns = sets.filter(({ id, kind }) => kind === 'turn' && ids.includes(id))
+  return [...new Set(turns.flatMap(({ session_id }) => session_id ?? []))]
+}
+
 export interface RecoveryResult extends UndoResult {
+  isRedo: boolean
   /** Paths that were changed after the crash, and stay as they are. */
   changedByOthers: string[]
 }
@@ -239,11 +196,12 @@ export async function recoverUndo(root: string, how: 'continue' | 'abort'): Prom
     const undo = readUnfinished(store)
     if (undo === undefined)
       throw new StintError('NOT_FOUND', 'no undo was interrupted here', { hint: 'There is nothing to do.' })
+    const { id, isRedo } = undo
     const changes = how === 'continue' ? undo.changes : reversed(undo.changes)
     const contents = await readContents(store, changes)
-    const { done, changedByOthers } = writeFiles(diskRules(store), undo.id, changes, contents)
+    const { done, changedByOthers } = writeFiles(diskRules(store), id, changes, contents)
     if (how === 'continue') await finish(store, undo, sessionId)
     else removeMark(store)
-    return { id: undo.id, written: done, changedByOthers }
+    return { id, isRedo, written: done, changedByOthers }
   })
 }

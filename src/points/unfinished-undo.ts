@@ -23,6 +23,7 @@ export interface UnfinishedUndo {
   id: string
   at: number
   undoes: string[]
+  isRedo: boolean
   changes: FileChange[]
 }
 

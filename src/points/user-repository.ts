@@ -140,15 +140,10 @@ export async function trackedPaths(
   )
 }
 
-/** The commit of the user's HEAD; null without one. Asks git only if its files do not say. */
-export async function readUserHead(root: string, gitDirectory: string, commonDirectory: string) {
-  const head = readSmallFile(join(gitDirectory, 'HEAD'))?.trim() ?? ''
-  if (/^[0-9a-f]{40,64}$/.test(head)) return head
-  const branch = /^ref: (refs\/heads\/\S+)$/.exec(head)?.[1]
-  const commit = branch === undefined ? '' : readSmallFile(join(commonDirectory, branch))?.trim()
-  if (commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit)) return commit
+/** The commit of the user's HEAD; null without one. */
+export async function readUserHead(root: string, deadline?: number): Promise<string | null> {
   const args = ['-C', root, 'rev-parse', '--verify', '-q', 'HEAD']
-  const { code, stdout } = await runGit(args, { env: environmentWithoutGit() })
+  const { code, stdout } = await runGit(args, { env: environmentWithoutGit(), deadline })
   return code === 0 ? stdout.toString().trim() : null
 }
 

@@ -412,6 +412,8 @@ export const changingGitCommands = (): readonly string[] =>
 export const readingStintCommands = (): readonly string[] => [
   'audit query',
   'audit show',
+  'changes',
+  'diff',
   'doctor',
   'hook status',
   'lock history',

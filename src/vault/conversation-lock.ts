@@ -20,26 +20,39 @@ const free = 'free'
  * its name is taken, so of several processes that follow on one number, one wins.
  */
 export async function withLock<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
-  const number = await acquire(directory)
+  const deadline = systemClock.mono() + maxWaitMs
+  for (;;) {
+    const outcome = await ifUnlocked(directory, work)
+    if (outcome !== undefined) return outcome.result
+    if (systemClock.mono() > deadline)
+      throw new StintError('LOCK_HELD', `another process works on ${directory}`, {
+        hint: 'Try again when that process, a sync of the vault, has ended.',
+      })
+    await after(pollMs)
+  }
+}
+
+/** Runs `work` as `withLock` does; returns undefined at once if another process works in this directory. */
+export async function ifUnlocked<Result>(
+  directory: string,
+  work: () => Promise<Result>,
+): Promise<{ result: Result } | undefined> {
+  const number = acquire(directory)
+  if (number === undefined) return undefined
   try {
-    return await work()
+    return { result: await work() }
   } finally {
     // The directory is gone if the work has removed it.
     unless(['ENOENT'], () => publish(directory, number + 1, free))
   }
 }
 
-async function acquire(directory: string): Promise<number> {
-  const deadline = systemClock.mono() + maxWaitMs
+/** The number of the lock that this process has taken; undefined if another one has it. */
+function acquire(directory: string): number | undefined {
   for (;;) {
     const top = topNumber(directory)
-    const isTaken = top > 0 && !isFree(join(directory, nameOf(top)))
-    if (!isTaken && publish(directory, top + 1, JSON.stringify(ownIdentity()))) return top + 1
-    if (systemClock.mono() > deadline)
-      throw new StintError('LOCK_HELD', `another process works on ${directory}`, {
-        hint: 'Try again when that process, a sync of the vault, has ended.',
-      })
-    if (isTaken) await after(pollMs)
+    if (top > 0 && !isFree(join(directory, nameOf(top)))) return undefined
+    if (publish(directory, top + 1, JSON.stringify(ownIdentity()))) return top + 1
   }
 }
 

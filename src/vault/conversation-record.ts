@@ -103,9 +103,9 @@ const isCopyLine = (line: object): line is CopyLine => {
 export const isSafeName = (name: string): boolean =>
   !name.includes('\0') && name.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
 
-/** Is the file as it was when this line was written? */
-export const isAsNoted = (line: CopyLine | undefined, stat: FileStat): boolean =>
-  line !== undefined && line.size === stat.size && line.mtime === stat.mtime && line.ino === stat.ino
+/** Was a file not changed between these two looks? */
+export const isSameState = (a: FileStat, b: FileStat): boolean =>
+  a.size === b.size && a.mtime === b.mtime && a.ino === b.ino
 
 /** The transcript among the files of a conversation: the one that was copied last, of those at the top. */
 export function transcriptOf({ files }: ConversationRecord): StoredFile | undefined {

@@ -2,18 +2,19 @@ import { createHash, type Hash } from 'node:crypto'
 import { closeSync, fdatasync, fstatSync, ftruncateSync, lstatSync, readSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { nodeDisk } from '../base/fs/disk.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
-import { withLock } from './conversation-lock.ts'
+import { ifUnlocked, withLock } from './conversation-lock.ts'
 import {
   type ConversationRecord,
   type CopyLine,
   type FileStat,
-  isAsNoted,
+  isSameState,
   readRecord,
   recordName,
   type StoredFile,
@@ -27,7 +28,8 @@ const newline = 0x0a
 const quietMs = 300_000
 /** The clock of a file system may be this coarse: a file can change again without a new time. */
 const racyMs = 50
-const attempts = 3
+/** Enough for any agent; a file that never rests is left to the next copy. */
+const attempts = 20
 
 /** A file of an agent. */
 export interface SourceFile {
@@ -63,6 +65,8 @@ export interface Copied {
 export interface CopyOptions {
   /** The session has ended: its last line is complete, or never will be. */
   hasEnded?: boolean
+  /** If another process copies this conversation, it will see what is new: leave it to that process. */
+  givesWay?: boolean
   /** Asked under the lock: the conversation may have been removed from the vault while this copy waited. */
   isWanted?: () => boolean
 }
@@ -75,21 +79,20 @@ export async function copyConversation(
   source: Source,
   options: CopyOptions = {},
 ): Promise<Copied> {
+  const copied = nothingCopied()
   makePrivateDirectories(directory)
-  return await withLock(directory, async () => {
-    if (options.isWanted?.() === false) {
-      removeTree(directory)
-      return nothingCopied()
-    }
-    const copy = new ConversationCopy(readRecord(directory), source, options.hasEnded ?? false)
-    try {
+  const lock = options.givesWay ? ifUnlocked : withLock
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    let copy: ConversationCopy | undefined
+    await lock(directory, async () => {
+      if (options.isWanted?.() === false) return removeTree(directory)
+      copy = new ConversationCopy(readRecord(directory), source, copied, options.hasEnded ?? false)
       await copy.copyAll()
-    } finally {
-      // What was stored before a failure counts.
-      await copy.writeLines()
-    }
-    return copy.copied
-  })
+    })
+    // After the lock is released: a process that gave way to this one came before that.
+    if (!copy?.hasMissedChange()) break
+  }
+  return copied
 }
 
 /** True if the files of a conversation are as the vault has noted them. */
@@ -97,62 +100,77 @@ export const isAsRecorded = (record: ConversationRecord, { files }: Source): boo
   files.every(({ name, path }) => {
     const line = record.files.get(name)?.bySource.get(path)
     const stat = line && lstatIfExists(path)
-    return stat !== undefined && isAsNoted(line, statOf(stat))
+    return line !== undefined && stat !== undefined && isSameState(line, statOf(stat))
   })
 
 class ConversationCopy {
-  readonly copied = nothingCopied()
   readonly #lines: CopyLine[] = []
   readonly #newPaths = new Set<string>()
+  /** The state in which each file was copied, or found to have nothing new. */
+  readonly #seen = new Map<string, FileStat>()
 
   constructor(
     readonly record: ConversationRecord,
     readonly source: Source,
+    readonly copied: Copied,
     readonly hasEnded: boolean,
   ) {}
 
   async copyAll(): Promise<void> {
-    for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) {
-      try {
-        await this.#copyIfChanged(file)
-      } catch (error) {
-        const { path, syscall, code = '' } = error as NodeJS.ErrnoException
-        // Only sources are read here, and a descriptor has no path. A fault of the vault ends the copy.
-        if (path !== file.path && syscall !== 'read') throw error
-        if (code !== 'ENOENT') this.copied.unreadable.push({ path: file.path, error: code })
-      }
+    this.copied.unreadable = []
+    try {
+      for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) await this.#tryCopy(file)
+    } finally {
+      // What was stored before a failure counts.
+      await this.#writeLines()
     }
   }
 
-  async #copyIfChanged(file: SourceFile): Promise<void> {
-    for (let attempt = 1; attempt <= attempts; attempt++) {
+  /** Has a file changed since it was copied? */
+  hasMissedChange(): boolean {
+    return [...this.#seen].some(([path, stat]) => {
+      const now = ifPossible(() => lstatIfExists(path))
+      return now !== undefined && !isSameState(statOf(now), stat)
+    })
+  }
+
+  async #tryCopy(file: SourceFile): Promise<void> {
+    try {
       const noted = this.record.files.get(file.name)?.bySource.get(file.path)
-      if (isAsNoted(noted, statOf(lstatSync(file.path)))) return
+      const stat = statOf(lstatSync(file.path))
+      this.#seen.set(file.path, stat)
+      if (noted !== undefined && isSameState(noted, stat)) return
       const { fd } = openRegular(file.path)
       try {
-        if (await this.#copy(file, fd, noted)) return
+        await this.#copy(file, fd, noted)
       } finally {
         closeSync(fd)
       }
+    } catch (error) {
+      const { path, syscall, code = '' } = error as NodeJS.ErrnoException
+      // Only sources are read here, and a descriptor has no path. A fault of the vault ends the copy.
+      if (path !== file.path && syscall !== 'read') throw error
+      if (code !== 'ENOENT') this.copied.unreadable.push({ path: file.path, error: code })
     }
   }
 
-  /** Stores what is new of an open file; false if the file was changed meanwhile, other than by appending. */
-  async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<boolean> {
+  /** Stores what is new of an open file, unless the file is changed meanwhile, other than by appending. */
+  async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<void> {
     const stat = fstatSync(fd)
+    this.#seen.set(file.path, statOf(stat))
     const stored = this.record.files.get(file.name)
     const { version, hash } = this.#storedPrefix(stored, noted, fd, stat.size)
     const offset = version?.length ?? 0
     const end = Math.max(offset, this.#endOf(file, fd, stat))
-    if (end === 0) return true
+    if (end === 0) return
     const generation = version?.generation ?? this.#newGeneration(stored)
     if (end > offset) await this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
     const after = fstatSync(fd)
-    if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return false
+    if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return
     const isSettled =
       end === stat.size && after.size === stat.size && Math.abs(Date.now() - stat.mtimeMs) > racyMs
     // An unfinished line that still waits is not worth a line in the record.
-    if (end === offset && !isSettled && noted !== undefined) return true
+    if (end === offset && !isSettled && noted !== undefined) return
     this.#note({
       at: Date.now(),
       file: file.name,
@@ -166,7 +184,6 @@ class ConversationCopy {
       ...(!isSettled && { mtime: null }),
     })
     if (stored !== undefined && version === undefined) this.copied.rewritten += 1
-    return true
   }
 
   #note(line: CopyLine): void {
@@ -235,7 +252,7 @@ class ConversationCopy {
   }
 
   /** Acknowledges what was stored: syncs the names of new files, then writes and syncs the lines. */
-  async writeLines(): Promise<void> {
+  async #writeLines(): Promise<void> {
     if (this.#lines.length === 0) return
     const { directory, end } = this.record
     const parents = new Set<string>()

@@ -5,7 +5,8 @@ import { generationsOf } from '../../test/support/vault-contents.ts'
 import { projectRoot, until, World } from '../../test/support/world.ts'
 import { readProcessStat } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
-import { copyTranscriptDetached } from './detached-copy.ts'
+import { withLock } from './conversation-lock.ts'
+import { copyTranscriptDetached, type CopyRequest } from './detached-copy.ts'
 
 const program = join(projectRoot, 'dist/bin/vault-copy.cjs')
 /** Of this file alone: a conversation whose id a process names counts as open. */
@@ -30,6 +31,11 @@ class User extends World {
     await until('the copiers have ended', () => copiers.every((pid) => readProcessStat(pid) === undefined))
   }
 
+  /** Copies as a hook does. */
+  copy(moment: CopyRequest['moment'], sessionId = id): void {
+    copyTranscriptDetached({ agent: 'claude', sessionId, moment }, program, this.env)
+  }
+
   get kept(): string | undefined {
     return generationsOf(join(this.vault, 'claude', id), `${id}.jsonl`).at(-1)
   }
@@ -39,32 +45,62 @@ test('the end of a turn copies whole lines, and the end of a session all of it, 
   await using user = new User()
   expect((await user.stint(['vault', 'sync', '--json'])).code).toBe(0)
   appendFileSync(user.transcript, 'two\n{"unfin')
-  copyTranscriptDetached({ agent: 'claude', sessionId: id }, program, user.env)
+  user.copy('stop')
   await until('whole lines are kept', () => user.kept === 'one\ntwo\n')
-  copyTranscriptDetached({ agent: 'claude', sessionId: id, hasEnded: true }, program, user.env)
+  user.copy('end')
   await until('everything is kept', () => user.kept === readFileSync(user.transcript, 'utf8'))
   appendFileSync(user.transcript, 'ished"}\n')
-  copyTranscriptDetached({ agent: 'claude' }, program, user.env)
+  user.copy('start', 'another-session')
   await until('all conversations of the agent are kept', () => user.kept?.endsWith('ished"}\n'))
   await user.copiersEnd()
 })
 
-test('the copier is no process of the session: it runs in /, without the variables of the agent', async () => {
+test('a copier leaves a conversation to the one that is at it, which sees what came meanwhile', async () => {
   await using user = new User()
+  await user.stint(['vault', 'sync', '--json'])
+  const directory = join(user.vault, 'claude', id)
+  const stop = () => user.start(process.execPath, [program, 'claude', id, 'stop']).finished
+  await withLock(directory, async () => {
+    appendFileSync(user.transcript, 'two\n')
+    expect((await stop()).code).toBe(0)
+    expect(user.kept).toBe('one\n')
+  })
+  const copiers = [stop(), stop()]
+  for (let line = 0; line < 30; line++) {
+    appendFileSync(user.transcript, `${line}\n`)
+    copiers.push(stop())
+    await copiers[line]
+  }
+  await Promise.all(copiers)
+  expect(user.kept).toBe(readFileSync(user.transcript, 'utf8'))
+})
+
+test('the copier is no process of the session: it runs in /, and knows only where the agents are', async () => {
+  await using user = new User()
+  mkdirSync(user.vault, { recursive: true })
   const report = join(user.tmp, 'report.json')
   const script = join(user.tmp, 'report.cjs')
   writeFileSync(
     script,
     `require('fs').writeFileSync(${JSON.stringify(report)}, JSON.stringify({ cwd: process.cwd(), env: process.env }))`,
   )
+  const places = {
+    CLAUDE_CONFIG_DIR: '/a',
+    CODEX_HOME: '/b',
+    GEMINI_CLI_HOME: '/c',
+    QWEN_HOME: '/d',
+    QWEN_RUNTIME_DIR: '/e',
+    COPILOT_HOME: '/f',
+  }
   const env = {
     ...user.env,
+    ...places,
     CLAUDE_CODE_SESSION_ID: id,
     STINT_SESSION_ID: id,
     CODEX_THREAD_ID: id,
     STINT_TMP_DIR: '/x',
   }
-  copyTranscriptDetached({ agent: 'claude', sessionId: id }, script, env)
+  copyTranscriptDetached({ agent: 'claude', sessionId: id, moment: 'stop' }, script, env)
   await until(
     'the copier has started',
     () => existsSync(report) && readFileSync(report, 'utf8').endsWith('}'),
@@ -72,12 +108,21 @@ test('the copier is no process of the session: it runs in /, without the variabl
   const { cwd, env: got } = JSON.parse(readFileSync(report, 'utf8')) as { cwd: string; env: object }
   expect(cwd).toBe('/')
   expect(JSON.stringify(got)).not.toContain(id)
-  expect(got).toMatchObject({ HOME: user.env.HOME, STINT_HOME: user.env.STINT_HOME })
+  expect(got).toMatchObject({ HOME: user.env.HOME, STINT_HOME: user.env.STINT_HOME, ...places })
 })
 
-test('without a vault nothing is copied, and a program that cannot start harms nobody', async () => {
+test('without a vault no copier is started, and a program that cannot start harms nobody', async () => {
   await using user = new User()
-  const { code, stdout } = await user.start(process.execPath, [program, 'claude', id, 'ended']).finished
-  expect([code, stdout, existsSync(user.vault)]).toEqual([0, '', false])
-  copyTranscriptDetached({ agent: 'claude' }, join(user.tmp, 'missing.cjs'), user.env)
+  const started = join(user.tmp, 'started')
+  const script = join(user.tmp, 'script.cjs')
+  writeFileSync(script, `require('fs').writeFileSync(${JSON.stringify(started)}, '')`)
+  const request = { agent: 'claude', sessionId: id, moment: 'stop' } as const
+  copyTranscriptDetached(request, script, user.env)
+  mkdirSync(user.vault, { recursive: true })
+  copyTranscriptDetached(request, join(user.tmp, 'missing.cjs'), user.env)
+  copyTranscriptDetached(request, script, { ...user.env, STINT_HOME: 'not absolute' })
+  await user.copiersEnd()
+  expect(existsSync(started)).toBe(false)
+  const { code, stdout } = await user.start(process.execPath, [program, 'cursor', id, 'end']).finished
+  expect([code, stdout]).toEqual([0, ''])
 })

@@ -14,9 +14,8 @@ import { readHead } from './read-conversation.ts'
 /** Where an agent keeps its conversations, and how it finds one again. */
 interface Place {
   title: string
-  /** The agent's own directory: the variable that names it, and its name in the home directory. */
-  variable?: string
-  directory: string
+  /** The agent's own directory: the first of these whose variable is set. */
+  roots: readonly string[]
   /** The directories with transcripts, below the agent's own; `*` is any name. */
   below: readonly string[]
   /** The name of a transcript; its first group is the id of the conversation. */
@@ -43,8 +42,7 @@ const dayMs = 86_400_000
 export const places = {
   claude: {
     title: 'Claude Code',
-    variable: 'CLAUDE_CONFIG_DIR',
-    directory: '.claude',
+    roots: ['$CLAUDE_CONFIG_DIR', '$HOME/.claude'],
     below: ['projects/*'],
     transcript: new RegExp(`^(${anyId})\\.jsonl$`),
     hasSideDirectory: true,
@@ -56,15 +54,14 @@ export const places = {
   },
   codex: {
     title: 'Codex',
-    variable: 'CODEX_HOME',
-    directory: '.codex',
+    roots: ['$CODEX_HOME', '$HOME/.codex'],
     below: ['sessions/*/*/*', 'archived_sessions', 'archived_sessions/*/*/*'],
     transcript: new RegExp(`^rollout-.{19}-(${uuid})(?:_(${uuid}))?\\.jsonl(?:\\.zst)?$`),
     resume: (id) => `codex resume ${id}`,
   },
   gemini: {
     title: 'Gemini CLI',
-    directory: '.gemini',
+    roots: ['$GEMINI_CLI_HOME/.gemini', '$HOME/.gemini'],
     below: ['tmp/*/chats'],
     transcript: /^(session-.+)\.jsonl?$/,
     hasSideDirectory: true,
@@ -74,8 +71,7 @@ export const places = {
   },
   qwen: {
     title: 'Qwen Code',
-    variable: 'QWEN_HOME',
-    directory: '.qwen',
+    roots: ['$QWEN_RUNTIME_DIR', '$QWEN_HOME', '$HOME/.qwen'],
     below: ['projects/*/chats', 'tmp/*/chats'],
     transcript: new RegExp(`^(${anyId}?)\\.(?:jsonl|runtime\\.json)$`),
     hasSideDirectory: true,
@@ -83,8 +79,7 @@ export const places = {
   },
   copilot: {
     title: 'Copilot CLI',
-    variable: 'COPILOT_HOME',
-    directory: '.copilot',
+    roots: ['$COPILOT_HOME', '$HOME/.copilot'],
     below: ['session-state'],
     transcript: new RegExp(`^(${anyId})\\.jsonl$`),
     hasSideDirectory: true,
@@ -118,9 +113,9 @@ function geminiDays({ general }: Record<string, unknown>): number | undefined {
 
 /** The agent's own directory, its links resolved: people keep their dot directories elsewhere. */
 export function agentRoot(agent: FileAgent, env: NodeJS.ProcessEnv = process.env): string {
-  const { variable, directory }: Place = places[agent]
-  const chosen = variable === undefined ? undefined : env[variable]
-  const root = chosen && isAbsolute(chosen) ? chosen : join(env.HOME || homedir(), directory)
+  const valueOf = (name: string): string => env[name] || (name === 'HOME' ? homedir() : 'unset')
+  const paths = places[agent].roots.map((path) => path.replace(/^\$(\w+)/, (_, name) => valueOf(name)))
+  const root = paths.find(isAbsolute) ?? homedir()
   return ifPossible(() => realpathSync.native(root)) ?? root
 }
 

@@ -93,7 +93,7 @@ async function prepareAgent(
     })
   const [path] = paths
   if (path !== undefined && !replace) throw taken(path, {})
-  for (const source of present) await copySource(vault, source, true)
+  for (const source of present) await copySource(vault, source, { hasEnded: true })
   // With what was just copied, the record says where the agent has the conversation now.
   const { files } = readRecord(join(vault, agent, id))
   return (name) => {

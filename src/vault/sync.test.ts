@@ -35,7 +35,15 @@ class User extends World {
     mkdirSync(this.home)
     vi.stubEnv('HOME', this.home)
     vi.stubEnv('STINT_HOME', join(this.tmp, 'home'))
-    for (const name of ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'QWEN_HOME', 'COPILOT_HOME']) vi.stubEnv(name, '')
+    for (const name of [
+      'CLAUDE_CONFIG_DIR',
+      'CODEX_HOME',
+      'GEMINI_CLI_HOME',
+      'QWEN_RUNTIME_DIR',
+      'QWEN_HOME',
+      'COPILOT_HOME',
+    ])
+      vi.stubEnv(name, '')
     this.vault = openVault()
   }
 
@@ -120,15 +128,20 @@ test('the files of every agent are found where it keeps them, under the id of th
   expect(await syncVault(user.vault)).toMatchObject({ conversations: 6, copied: 0, bytes: 0 })
 })
 
-test('the variables that move an agent are respected', async () => {
+test.each<[variable: string, agent: VaultAgent, path: string]>([
+  ['CLAUDE_CONFIG_DIR', 'claude', `projects/p/${id}.jsonl`],
+  ['CODEX_HOME', 'codex', `sessions/2026/11/17/rollout-2026-11-17T10-00-00-${id}.jsonl`],
+  ['GEMINI_CLI_HOME', 'gemini', '.gemini/tmp/app/chats/session-2026-11-17T10-00-3f6c8a52.jsonl'],
+  ['QWEN_HOME', 'qwen', `projects/p/chats/${id}.jsonl`],
+  ['QWEN_RUNTIME_DIR', 'qwen', `projects/p/chats/${id}.jsonl`],
+  ['COPILOT_HOME', 'copilot', `session-state/${id}/events.jsonl`],
+])('%s moves the directory of its agent', async (variable, agent, path) => {
   await using user = new User()
-  vi.stubEnv('CLAUDE_CONFIG_DIR', join(user.home, 'elsewhere'))
-  vi.stubEnv('CODEX_HOME', join(user.home, 'codex'))
-  user.write(`elsewhere/projects/p/${id}.jsonl`, 'one\n')
-  user.write(`codex/sessions/2026/11/17/rollout-2026-11-17T10-00-00-${id}.jsonl`, 'one\n')
+  vi.stubEnv(variable, join(user.home, 'elsewhere'))
+  user.write(`elsewhere/${path}`, `{"sessionId":"${id}"}\n`)
   user.write(`.claude/projects/p/${other}.jsonl`, 'one\n')
   await syncVault(user.vault)
-  expect([user.ids('claude'), user.ids('codex')]).toEqual([[id], [id]])
+  expect(user.ids(agent)).toEqual([id])
 })
 
 test('a conversation of Codex has the rollouts that it continues, over several steps', async () => {

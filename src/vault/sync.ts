@@ -11,6 +11,7 @@ import { readRecord, recordName, vaultDirectory } from './conversation-record.ts
 import {
   type Copied,
   copyConversation,
+  type CopyOptions,
   isAsRecorded,
   nothingCopied,
   type Source,
@@ -45,19 +46,17 @@ export interface SyncReport extends Copied {
   skipped: Skipped[]
 }
 
-export interface SyncOptions {
+export interface SyncOptions extends Pick<CopyOptions, 'hasEnded' | 'givesWay'> {
   agents?: readonly VaultAgent[]
   /** Only this conversation. */
   id?: string
-  /** The session has ended: its last line is complete, or never will be. */
-  hasEnded?: boolean
   onProgress?: (done: number, total: number, bytes: number) => void
   signal?: AbortSignal
 }
 
 /** Copies what is new of all conversations into the vault. */
 export async function syncVault(vault: string, options: SyncOptions = {}): Promise<SyncReport> {
-  const { agents = vaultAgents, id, hasEnded, onProgress, signal } = options
+  const { agents = vaultAgents, id, onProgress, signal } = options
   const exclusions = readExclusions(vault)
   const report = { ...nothingCopied(), conversations: 0, copied: 0, excluded: 0, skipped: [] as Skipped[] }
   const startedAt = new Date()
@@ -69,8 +68,7 @@ export async function syncVault(vault: string, options: SyncOptions = {}): Promi
     for (const source of sources.filter((each) => id === undefined || each.id === id)) {
       report.conversations += 1
       if (isLeftOut(source, exclusions)) report.excluded += 1
-      else if (!isSeenUnchanged(vault, source, startedAt))
-        jobs.push(() => copySource(vault, source, hasEnded))
+      else if (!isSeenUnchanged(vault, source, startedAt)) jobs.push(() => copySource(vault, source, options))
     }
   }
   await inParallel(jobs, async (job, index) => {
@@ -101,13 +99,17 @@ function isLeftOut(source: Source, exclusions: readonly string[]): boolean {
 }
 
 /** Copies one conversation; throws `DISK_FULL` if the disk has too little room to go on. */
-export async function copySource(vault: string, source: Source, hasEnded?: boolean): Promise<Copied> {
+export async function copySource(
+  vault: string,
+  source: Source,
+  { hasEnded, givesWay }: CopyOptions = {},
+): Promise<Copied> {
   assertRoom(vault)
   if (source.updated !== undefined) return await copyExport(vault, source.id, source.updated)
   const { agent, id } = source
   try {
     const isWanted = (): boolean => !isExcluded(readExclusions(vault), source)
-    return await copyConversation(join(vault, agent, id), source, { hasEnded, isWanted })
+    return await copyConversation(join(vault, agent, id), source, { hasEnded, givesWay, isWanted })
   } catch (error) {
     throw codedError(error, `copy the conversation ${id} into the vault`)
   }

@@ -75,7 +75,7 @@ test.each([claude, codex])(
     const told = await resume(rig, agent, id, rig.repository)
     expect(told).toContain('play alice')
     expect(told).toContain('Alice has written.')
-    expect(rig.hasWritten('bob')).toBe(true)
+    await rig.wrote('bob')
     await vault(rig, 'sync')
     const after = await kept(rig)
     expect(after).toMatchObject({ id, source, generations: 1 })

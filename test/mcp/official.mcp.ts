@@ -43,7 +43,7 @@ async function inspect(world: World, ...args: string[]): Promise<Record<string, 
 test('the Inspector lists the tools, finds no error in their schemas, and calls them', async () => {
   await using world = new World()
   const { tools } = await inspect(world, '--method', 'tools/list', '--strict')
-  expect(tools).toHaveLength(6)
+  expect(tools).toHaveLength(8)
   const call = (name: string, ...args: string[]): Promise<Record<string, unknown>> =>
     inspect(world, '--method', 'tools/call', '--tool-name', name, ...args)
   const claimed = await call('claim', '--tool-arg', 'paths=["src"]', 'purpose=new routes')

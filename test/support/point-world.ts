@@ -17,6 +17,7 @@ import { vi } from 'vitest'
 import {
   assertNoConflicts,
   type Point,
+  type PointOutcome,
   type PointRequest,
   previewUndo,
   readChangeSets,
@@ -87,9 +88,17 @@ export class PointWorld extends World {
     sessionId = 'claude-1',
     more: Partial<PointRequest> = {},
   ): Promise<Point> {
-    const outcome = await takePoint({ root: this.repo, kind, sessionId, agent: 'Claude Code', ...more })
+    const outcome = await this.tryPoint(kind, sessionId, more)
     if (outcome.outcome !== 'taken') throw new Error(`no point: ${outcome.reason}`)
     return outcome.point
+  }
+
+  tryPoint(
+    kind: PointRequest['kind'],
+    sessionId: string,
+    more: Partial<PointRequest> = {},
+  ): Promise<PointOutcome> {
+    return takePoint({ root: this.repo, kind, sessionId, agent: 'Claude Code', ...more })
   }
 
   /** One turn of a session: a point, its work, and a point. */

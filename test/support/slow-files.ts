@@ -5,8 +5,8 @@ import { projectRoot } from './world.ts'
 /** Test files that take long. They start first: started last, each would run alone at the end. */
 const slow = [
   'src/session/files/driver-crash.test.ts',
-  'src/test-runners/vitest/vitest.test.ts',
-  'src/test-runners/jest/jest.test.ts',
+  'src/fixtures/vitest/vitest.test.ts',
+  'src/fixtures/jest/jest.test.ts',
   'src/hook/main.test.ts',
   'src/postgres/store/driver.test.ts',
   'src/cli/sessions/sessions.test.ts',

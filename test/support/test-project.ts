@@ -71,6 +71,12 @@ const jestOptions = (args: readonly string[]): string[] => [
   ...(args.includes('--runInBand') ? [] : ['--maxWorkers=2']),
 ]
 
+/** The reports of leaks that a runner printed, in alphabetical order, without the random ends of names. */
+export const printedLeaks = (printed: string): string[] =>
+  [...printed.matchAll(/stint: left in TMPDIR by ([^(\n]*?) *(?=\(|$)/gm)]
+    .map(([, leak = '']) => leak.replaceAll(/-\w{6}\b/g, ''))
+    .toSorted()
+
 /** The values that a test file printed as `name=value`. */
 export const printedValues = (printed: string, name: string): string[] =>
   [...printed.matchAll(new RegExp(`${name}=(\\S+)`, 'g'))].map(([, value = '']) => value)

@@ -4,6 +4,7 @@ import { ifPossible } from '../../src/base/errors/if-possible.ts'
 import {
   assertNoConflicts,
   type ChangeSet,
+  type LastActs,
   type PathChange,
   previewUndo,
   readChanges,
@@ -49,7 +50,7 @@ export class UndoHistory {
   readonly #attribution: Attribution
   readonly #turns: KnownTurn[] = []
   /** The last turn if its end was not seen, and when it last did something. */
-  #open: { turn: KnownTurn; lastActAt: number } | undefined
+  #open: { turn: KnownTurn; lastActs: LastActs } | undefined
   #branches = 0
   readonly outcomes = { undone: 0, conflicts: 0 }
 
@@ -72,8 +73,8 @@ export class UndoHistory {
   /** Undoes random turns and takes that back. Returns what was wrong; undefined if all was right. */
   async trial(): Promise<string | undefined> {
     const world = this.#world
-    const lastActAt = this.#open?.lastActAt
-    const { store, sets, present } = await readChangeSets(world.repo, lastActAt)
+    const lastActs = this.#open?.lastActs
+    const { store, sets, present } = await readChangeSets(world.repo, lastActs)
     if (this.#open !== undefined) this.#open.turn.after = readOracleTree(world.repo)
     const before = readOracleTree(world.repo)
     const share = this.#pick([1, 2, 3, this.#turns.length]) / Math.max(1, this.#turns.length)
@@ -101,7 +102,7 @@ export class UndoHistory {
     const planned = shown.changes.map(({ path }) => path)
     if (planned.join('\n') !== differingPaths(before, expected).join('\n'))
       return `plans to write ${planned.join(', ')}`
-    return await this.#undoAndRedo(before, expected, { ids, shown, lastActAt })
+    return await this.#undoAndRedo(before, expected, { ids, shown, lastActs })
   }
 
   async #undoAndRedo(
@@ -110,13 +111,13 @@ export class UndoHistory {
     {
       ids,
       shown,
-      lastActAt,
-    }: { ids: string[]; shown: Parameters<typeof assertNoConflicts>[0]; lastActAt?: number },
+      lastActs,
+    }: { ids: string[]; shown: Parameters<typeof assertNoConflicts>[0]; lastActs?: LastActs },
   ): Promise<string | undefined> {
     const world = this.#world
     const { repo: root } = world
     const gitState = world.gitState()
-    const { id } = await undoChangeSets({ root, ids, paths: [], shown, isRedo: false, lastActAt })
+    const { id } = await undoChangeSets({ root, ids, paths: [], shown, isRedo: false, lastActs })
     this.#endOpenTurn()
     const wrong = differingPaths(readOracleTree(root), expected)
     if (wrong.length > 0) return `undo has left the wrong bytes in ${wrong.join(', ')}`
@@ -138,11 +139,11 @@ export class UndoHistory {
   async #turn(): Promise<void> {
     const world = this.#world
     const sessionId = this.#pick(sessions)
-    const lastActAt = this.#open?.lastActAt
+    const lastActs = this.#open?.lastActs
     if (this.#open !== undefined) this.#open.turn.after = readOracleTree(world.repo)
     this.#open = undefined
     const before = readOracleTree(world.repo)
-    const { id } = await world.point('grant', sessionId, { lastActAt })
+    const { id } = await world.point('grant', sessionId, { lastActs })
     this.#work()
     if (this.#random() < 0.1) this.#commitOrSwitch()
     const worked = readOracleTree(world.repo)
@@ -151,7 +152,7 @@ export class UndoHistory {
     if (turn.isEndSeen) {
       await world.point('end', sessionId)
       turn.after = worked
-    } else this.#open = { turn, lastActAt: world.afterTick() }
+    } else this.#open = { turn, lastActs: { [sessionId]: world.afterTick() } }
   }
 
   #work(): void {

@@ -37,6 +37,8 @@ test('unlock, close and trash, each confirmed, do what their commands do', async
   await confirm(page, 'Unlock')
   await expect.poll(() => page.textContent('.facts')).toContain('no process')
   await goTo(page, `#/sessions/${crashed.id}`)
+  await expect.poll(() => page.textContent('h1')).toBe('Crashed import')
+  expect(await page.locator('main button', { hasText: 'Unlock' }).count()).toBe(0)
   await confirm(page, 'Close')
   await expect.poll(() => page.textContent('.head .state')).toContain('Closed')
   await confirm(page, 'Move to trash')

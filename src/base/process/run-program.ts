@@ -14,16 +14,18 @@ interface ProgramOptions {
   input?: string
   /** Milliseconds after which it is killed. */
   timeoutMs?: number
+  /** Kills it. */
+  signal?: AbortSignal
 }
 
 /** Runs a program to its end while the event loop goes on, so that a signal to this process is heard. */
 export function runProgram(
   program: string,
   args: readonly string[],
-  { cwd, env, input = '', timeoutMs: timeout }: ProgramOptions,
+  { cwd, env, input = '', timeoutMs: timeout, signal }: ProgramOptions,
 ): Promise<ProgramExit> {
   return new Promise((resolve) => {
-    const options = { cwd, env, timeout, killSignal: 'SIGKILL' } as const
+    const options = { cwd, env, timeout, signal, killSignal: 'SIGKILL' } as const
     const child = execFile(program, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null
       resolve({ code, stdout, stderr })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -77,7 +78,7 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
       .map(({ name }) => name)
       .sort()
       .join(' '),
-  ).toBe('claim history release search_sessions wait_until_free who')
+  ).toBe('changes claim diff history release search_sessions wait_until_free who')
   expect(tools.every(({ description, annotations }) => description && annotations)).toBe(true)
   expect(await call('who')).toMatchObject({ text: expect.stringContaining('is free') })
   const granted = await call('claim', { purpose: 'new routes', paths: ['src'] })
@@ -92,6 +93,25 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
   expect(past.text).toMatch(/granted src, new routes\n.* released after/)
   // Neither says anything to a model.
   expect(JSON.stringify([granted, past, await call('who')])).not.toMatch(/fence|workspace_key/)
+})
+
+test('a client sees which session changed what, and the diff of it', async () => {
+  await using world = new McpWorld()
+  const { call } = await world.connect()
+  expect((await call('changes')).text).toMatch(/^POINTS_OFF: /)
+  execFileSync('git', ['init', '-q', world.workspace])
+  expect((await call('changes')).text).toMatch(/^NOT_FOUND: no restore point/)
+  for (const name of ['first', 'second'])
+    await world.stint(['run', '--lock', '--session', name, '--', 'sh', '-c', `echo ${name} > ${name}.txt`], {
+      cwd: world.workspace,
+    })
+  const { data, text } = await call('changes', { session: 'second' })
+  expect(data).toMatchObject({ sets: [{ session_id: 'second', files: [{ path: 'second.txt' }] }] })
+  expect(text).toMatch(/second/)
+  const patch = await call('diff', { of: 'first' })
+  expect(patch.text).toContain('+++ b/first.txt\n@@ -0,0 +1 @@\n+first\n')
+  expect((await call('diff', { of: 'first', paths: ['second.txt'] })).text).toBe('no difference')
+  expect(await call('diff', { paths: ['../elsewhere'] })).toMatchObject({ isError: true })
 })
 
 test('a refusal names the paths that are in the way, and only those', async () => {

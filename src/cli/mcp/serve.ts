@@ -5,6 +5,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { version } from '../stint.ts'
 import { openLeases, openStore, storeOption } from '../store.ts'
+import { changeTools } from './change-tools.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
@@ -74,7 +75,7 @@ const instructions =
   'claim what you are going to edit if others work here, and release it when you are done.'
 
 /** The tools of a server, in the order of their list. */
-export const allTools = [...readingTools, ...claimTools]
+export const allTools = [...readingTools, ...changeTools, ...claimTools]
 
 /** A server with these tools; one is made for each connection. */
 export function createServer(state: ServerState, tools: readonly McpTool[] = allTools): McpServer {

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { exists } from '../../base/fs/exists.ts'
 import type { CommandContext } from '../../command/context.ts'
-import { acquireLease, type AcquireRequest, defaultTtlMs, readDescent } from '../../lease/index.ts'
+import type { PointRequest } from '../../points/index.ts'
+import {
+  acquireLease,
+  type AcquireRequest,
+  defaultTtlMs,
+  readDescent,
+  type WorkspaceClaims,
+} from '../../lease/index.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
@@ -32,6 +39,9 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   const { resource, store } = options
   const claims = await openClaims({ resource, store }, (message) => context.warn(message))
   const { store: leases, target } = claims
+  const claimedPaths = claims.pathsOf(options.path)
+  const root = options['no-undo'] ? undefined : repositoryTop(target.path)
+  const before = root === undefined ? undefined : await claims.read()
   const acquiring = acquireLease({
     sessionId,
     store: leases,
@@ -43,18 +53,20 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
     signal: context.signal,
   })
   const lease = await announceWait(acquiring, context.quiet, () =>
-    claims.findBlocker(requestFor(sessionId, claims.pathsOf(options.path))),
+    claims.findBlocker(requestFor(sessionId, claimedPaths)),
   )
   // A second Ctrl-C may end the process first: then its death frees the claim.
   context.onRelease(async () => {
     await lease.release()
     await claims.activity.written()
   })
-  if (target.path !== undefined && !options['no-undo'])
-    await takePoints(context, target.path, claims.pathsOf(options.path), {
+  if (root !== undefined && before !== undefined)
+    await takePoints(context, claims, before, {
+      root,
       sessionId,
       fence: lease.fence,
       words: options.purpose,
+      paths: claimedPaths.includes('**') ? undefined : claimedPaths,
     })
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
@@ -81,18 +93,22 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   }
 }
 
+/** The workspace, if it is the top of a git repository: only there are restore points. */
+const repositoryTop = (path: string | undefined): string | undefined =>
+  path !== undefined && exists(join(path, '.git')) ? path : undefined
+
 /** Takes a restore point now, and one when the children have ended and the lease still stands. */
 async function takePoints(
   context: CommandContext,
-  root: string,
-  claimed: readonly string[],
-  session: { sessionId: string; fence: number; words: string | undefined },
+  claims: WorkspaceClaims,
+  before: Awaited<ReturnType<WorkspaceClaims['read']>>,
+  session: Pick<PointRequest, 'root' | 'sessionId' | 'fence' | 'words' | 'paths'>,
 ): Promise<void> {
-  if (!exists(join(root, '.git'))) return
-  const { takePoint } = await import('../../points/index.ts')
-  const paths = claimed.includes('**') ? undefined : claimed
-  const request = { ...session, root, paths, agent: 'stint run' }
-  const outcome = await takePoint({ ...request, kind: 'grant' })
+  const { isNested, lastActsOf, takePoint } = await import('../../points/index.ts')
+  if (isNested((await claims.read()).record, session.sessionId)) return
+  const request = { ...session, agent: 'stint run' }
+  const lastActs = lastActsOf(before.record, before.observation)
+  const outcome = await takePoint({ ...request, kind: 'grant', lastActs })
   if (outcome.outcome === 'off' && outcome.isNews) context.warn(`POINTS_OFF: ${outcome.reason}`)
   if (outcome.outcome === 'failed') context.warn(`POINT_FAILED: ${outcome.reason}`)
   if (outcome.outcome !== 'off')

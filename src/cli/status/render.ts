@@ -9,7 +9,7 @@ import { renderCheck } from '../health/check.ts'
 import { type ClaimMode, originText, pathsText } from '../../lease/index.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
-import { formatAge, formatDataSize, shortPath } from '../text/format.ts'
+import { formatAge, formatDataSize, plural, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
@@ -68,7 +68,7 @@ function renderLists(data: StatusData, screen: Screen, shown: number): StatusTex
 }
 
 const orphansText = ({ orphans }: StatusData): string =>
-  `${orphans.count} ${orphans.count === 1 ? 'orphan' : 'orphans'} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)})`
+  `${plural(orphans.count, 'orphan')} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)})`
 
 /** Home and temp directory are often on one disk. */
 function diskText(disk: StatusData['disk']): string {

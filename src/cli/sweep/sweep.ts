@@ -23,6 +23,7 @@ import { syncVault, vaultDirectory } from '../../vault/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { formatSpace, shortPath } from '../text/format.ts'
 import { table } from '../text/table.ts'
+import { type AgentsSweepData, renderAgentsSweep, sweepAgents } from './sweep-agents.ts'
 import { installTimer, renderTimer, type TimerData, uninstallTimer } from './timer.ts'
 
 export const sweepCommand = defineBareCommand({
@@ -38,9 +39,10 @@ export const sweepCommand = defineBareCommand({
     },
     scope: {
       type: 'string',
-      choices: sweepScopes,
-      help: 'what to look at (all); sessions deletes removed and unfinished sessions, and nothing else',
+      choices: [...sweepScopes, 'agents'],
+      help: 'what to look at (all); sessions deletes removed and unfinished sessions, and nothing else; agents ends and removes what dead sessions of agents left, after asking, and is never part of all',
     },
+    yes: { type: 'boolean', help: 'with --scope agents: do not ask' },
     vault: {
       type: 'boolean',
       help: 'first copy what is new into the vault, if there is one; the timer does',
@@ -53,14 +55,16 @@ export const sweepCommand = defineBareCommand({
     ['stint sweep --dry-run --json', 'what would be removed, as JSON'],
     ['stint sweep --older-than 1d', 'keep what went wrong today, to look at it'],
     ['stint sweep --scope sessions', 'delete removed sessions for good'],
+    ['stint sweep --scope agents', 'end orphaned processes and remove temp files of dead agents'],
     ['stint sweep --install-timer', 'from now on, every hour'],
   ],
-  async run(context, { options }): Promise<SweepData | TimerData> {
+  async run(context, { options }): Promise<SweepData | TimerData | AgentsSweepData> {
     const dryRun = options['dry-run']
     const olderThanMs = options['older-than']
     const { scope = 'all' } = options
     const manageTimer = timerAction(options)
     if (manageTimer !== undefined) return manageTimer(dryRun)
+    if (scope === 'agents') return await sweepLeftovers(context, options)
     if (options.vault) await copyIntoVault(context)
     const progress = await openProgressBar('sweeping', context)
     const onProgress = ({ done, total, diskBytesFreed: bytes }: SweepProgress): void => {
@@ -70,8 +74,23 @@ export const sweepCommand = defineBareCommand({
     }
     return await sweepScope({ dryRun, scope, olderThanMs, onProgress }, () => progress?.clear())
   },
-  render: (data, { columns }) => ('removed' in data ? renderSweep(data, columns) : renderTimer(data)),
+  render(data, { columns }) {
+    if ('processes' in data) return renderAgentsSweep(data, columns)
+    return 'removed' in data ? renderSweep(data, columns) : renderTimer(data)
+  },
 })
+
+/** Sweeps what agents left. An age proves nothing about them, and the vault has nothing to do with it. */
+async function sweepLeftovers(
+  context: BareContext,
+  options: { 'dry-run': boolean; 'older-than': number | undefined; vault: boolean; yes: boolean },
+): Promise<AgentsSweepData> {
+  if (options['older-than'] !== undefined || options.vault)
+    throw new StintError('ARG_ERROR', '--scope agents goes with neither --older-than nor --vault', {
+      hint: 'It removes only what no living process can need, however old or new it is.',
+    })
+  return await sweepAgents(context, { dryRun: options['dry-run'], yes: options.yes })
+}
 
 /** Copies what is new into the vault. A failure must not keep the sweep from freeing space. */
 async function copyIntoVault({ warn, signal }: BareContext): Promise<void> {

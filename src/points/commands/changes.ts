@@ -2,9 +2,8 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatTime, plural, utcOption } from '../../cli/text/format.ts'
 import { table } from '../../cli/text/table.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { readChanges } from '../index.ts'
-import { authorOf, describeSet, remarksOn } from './describe-sets.ts'
-import { chooseSession, openChangeSets, workspaceOption } from './which-sets.ts'
+import { authorOf, type DescribedSet, listSets, remarksOn } from './describe-sets.ts'
+import { openChangeSets, workspaceOption } from './which-sets.ts'
 
 const shownSets = 20
 
@@ -27,40 +26,39 @@ export const changesCommand = defineBareCommand({
     ['stint changes --session claude --all', 'everything that Claude Code changed here'],
     ['stint changes --json', 'with the files of each'],
   ],
-  async run(_context, { options }) {
-    const { store, sets } = await openChangeSets(options.workspace)
-    const sessionId = options.session === undefined ? undefined : chooseSession(sets, options.session, [])
-    const chosen = sets.filter(
-      ({ from, to, session_id }) =>
-        from.tree !== to.tree && (sessionId === undefined || session_id === sessionId),
-    )
-    const kept = options.all ? chosen : chosen.slice(-2 * shownSets)
-    const changes = await readChanges(store, kept, { countLines: true })
-    const described = kept
-      .map((set, index) => describeSet(set, changes[index] ?? []))
-      .filter(({ files }) => files.length > 0)
-    const shown = options.all ? described : described.slice(-shownSets)
-    return { workspace: store.root, sets: shown, more: Math.max(0, chosen.length - shown.length) }
+  async run(_context, { options: { workspace, session, all } }) {
+    const opened = await openChangeSets(workspace)
+    const limit = all ? Number.POSITIVE_INFINITY : shownSets
+    return { workspace: opened.store.root, ...(await listSets(opened, { session, limit })) }
   },
   render({ workspace, sets, more }, { columns }, { options }) {
-    if (sets.length === 0)
-      return `nothing was changed in ${visibleText(workspace)} since the first restore point`
-    const rows = table(
-      sets,
-      [
-        { title: 'ID', cell: ({ id }) => id, cut: 'end', least: 8 },
-        { title: 'TIME', cell: ({ began_at }) => formatTime(began_at, options) },
-        { title: 'WHO', cell: authorOf, cut: 'end', least: 8 },
-        { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 9, spare: 1 },
-        { title: 'FILES', cell: ({ files }) => files.length, align: 'right' },
-        { title: 'ADDED', cell: ({ added }) => `+${added}`, align: 'right' },
-        { title: 'REMOVED', cell: ({ removed }) => `-${removed}`, align: 'right', spare: 3 },
-        { title: 'STATE', cell: remarksOn },
-        { title: 'PROMPT', cell: ({ words }) => words, cut: 'end', least: 10, spare: 2 },
-      ],
-      columns,
-    )
+    if (sets.length === 0) return nothingChanged(workspace)
     const earlier = more > 0 ? [`${plural(more, 'earlier change set')}: --all shows all`] : []
-    return [...earlier, ...rows].join('\n')
+    return [...earlier, ...setTable(sets, columns, options)].join('\n')
   },
 })
+
+export const nothingChanged = (workspace: string): string =>
+  `nothing was changed in ${visibleText(workspace)} since the first restore point`
+
+/** One line for each change set, and one with the titles. */
+export const setTable = (
+  sets: readonly DescribedSet[],
+  columns: number,
+  zone: { utc: boolean },
+): readonly string[] =>
+  table(
+    sets,
+    [
+      { title: 'ID', cell: ({ id }) => id, cut: 'end', least: 8 },
+      { title: 'TIME', cell: ({ began_at }) => formatTime(began_at, zone) },
+      { title: 'WHO', cell: authorOf, cut: 'end', least: 8 },
+      { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 9, spare: 1 },
+      { title: 'FILES', cell: ({ files }) => files.length, align: 'right' },
+      { title: 'ADDED', cell: ({ added }) => `+${added}`, align: 'right' },
+      { title: 'REMOVED', cell: ({ removed }) => `-${removed}`, align: 'right', spare: 3 },
+      { title: 'STATE', cell: remarksOn },
+      { title: 'PROMPT', cell: ({ words }) => words, cut: 'end', least: 10, spare: 2 },
+    ],
+    columns,
+  )

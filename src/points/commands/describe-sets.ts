@@ -1,5 +1,6 @@
 import { utf8Of } from '../../base/fs/paths.ts'
-import type { ChangeSet, PathChange } from '../index.ts'
+import { type ChangeSet, type PathChange, readChanges, type WorktreeChangeSets } from '../index.ts'
+import { chooseSession } from './which-sets.ts'
 
 /** A change set in the form that answers show. */
 export function describeSet(set: ChangeSet, changes: readonly PathChange[]) {
@@ -33,6 +34,29 @@ const describeChange = ({ path, before, after, added, removed }: PathChange) => 
   added: added ?? null,
   removed: removed ?? null,
 })
+
+/**
+ * Describes the newest change sets in which something was changed, oldest first; of one session, or of all.
+ * `more` is how many there are before them.
+ */
+export async function listSets(
+  { store, sets }: WorktreeChangeSets,
+  { session, limit }: { session?: string; limit: number },
+): Promise<{ sets: DescribedSet[]; more: number }> {
+  const sessionId = session === undefined ? undefined : chooseSession(sets, session, [])
+  const candidates = sets.filter(
+    ({ from, to, session_id }) =>
+      from.tree !== to.tree && (sessionId === undefined || session_id === sessionId),
+  )
+  // Some have no path that counts: twice as many as are shown suffice.
+  const read = candidates.slice(-2 * limit)
+  const changes = await readChanges(store, read, { countLines: true })
+  const described = read
+    .map((set, index) => describeSet(set, changes[index] ?? []))
+    .filter(({ files }) => files.length > 0)
+    .slice(-limit)
+  return { sets: described, more: Math.max(0, candidates.length - described.length) }
+}
 
 /** The people's name of who made a change set. */
 export function authorOf({

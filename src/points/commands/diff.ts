@@ -9,11 +9,13 @@ import {
   type ChangeSet,
   environmentWithoutGit,
   gitOutput,
+  isChosenPath,
   type PathChange,
   type PointStore,
   readChanges,
+  type WorktreeChangeSets,
 } from '../index.ts'
-import { authorOf, describeSet } from './describe-sets.ts'
+import { authorOf, type DescribedSet, describeSet } from './describe-sets.ts'
 import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
 export const diffCommand = defineBareCommand({
@@ -34,44 +36,48 @@ export const diffCommand = defineBareCommand({
   ],
   async run({ json, screen }, { options, ...args }) {
     const { what, paths } = readWhat(args)
-    const { store, sets } = await openChangeSets(options.workspace)
-    const chosen = chooseSets(sets, what)
-    const wanted = pathsInRoot(store.root, paths)
-    const isWanted = ({ path }: PathChange): boolean =>
-      wanted.length === 0 || wanted.some((each) => path === each || path.startsWith(`${each}/`))
-    const changes = (await readChanges(store, chosen, { countLines: true })).map((each) =>
-      each.filter(isWanted),
-    )
-    const format = { isStat: options.stat, hasColour: !json && wantsColour(isTerminal(screen), process.env) }
-    const patches: Buffer[] = []
-    for (const [index, set] of chosen.entries())
-      patches.push(
-        titleOf(set, options, chosen.length),
-        await patchOf(store, set, changes[index] ?? [], format),
-      )
-    if (!json) await show(store.root, Buffer.concat(patches), screen)
-    return {
-      sets: chosen.map((set, index) => describeSet(set, changes[index] ?? [])),
-      patch: json ? utf8Of(Buffer.concat(patches).toString('latin1')) : '',
-    }
+    const opened = await openChangeSets(options.workspace)
+    const { root } = opened.store
+    const hasColour = !json && wantsColour(isTerminal(screen), process.env)
+    const format = { isStat: options.stat, hasColour, utc: options.utc }
+    const { sets, patch } = await readPatch(opened, what, pathsInRoot(root, paths), format)
+    if (!json) await show(root, patch, screen)
+    return { sets, patch: json ? utf8Of(patch.toString('latin1')) : '' }
   },
 })
-
-/** A line before each of several diffs, which `git apply` skips. */
-function titleOf(set: ChangeSet, zone: { utc: boolean }, count: number): Buffer {
-  if (count === 1) return Buffer.alloc(0)
-  const { id, kind, agent, session_id, from } = set
-  const author = authorOf({ kind, agent: agent ?? null, session_id: session_id ?? null })
-  return Buffer.from(`${visibleText(`# ${id}, ${author}, ${formatTime(from.at, zone)}`)}\n`)
-}
 
 interface PatchFormat {
   isStat: boolean
   hasColour: boolean
+  utc: boolean
 }
 
+/** Reads what WHAT has changed: the change sets, and their diffs in git's format, one after the other. */
+export async function readPatch(
+  { store, sets }: WorktreeChangeSets,
+  what: string | undefined,
+  paths: readonly string[],
+  format: PatchFormat,
+): Promise<{ sets: DescribedSet[]; patch: Buffer }> {
+  const chosen = chooseSets(sets, what)
+  const allChanges = await readChanges(store, chosen, { countLines: true })
+  const changes = allChanges.map((each) => each.filter(({ path }) => isChosenPath(path, paths)))
+  const described = chosen.map((set, index) => describeSet(set, changes[index] ?? []))
+  const patches: Buffer[] = []
+  for (const [index, set] of chosen.entries()) {
+    const [title] = described.slice(index)
+    if (title !== undefined && chosen.length > 1) patches.push(titleOf(title, format))
+    patches.push(await patchOf(store, set, changes[index] ?? [], format))
+  }
+  return { sets: described, patch: Buffer.concat(patches) }
+}
+
+/** A line before each of several diffs, which `git apply` skips. */
+const titleOf = (set: DescribedSet, zone: { utc: boolean }): Buffer =>
+  Buffer.from(`${visibleText(`# ${set.id}, ${authorOf(set)}, ${formatTime(set.began_at, zone)}`)}\n`)
+
 /** The diff of these paths of a change set, as git formats it. */
-export async function patchOf(
+async function patchOf(
   store: PointStore,
   { from, to }: ChangeSet,
   changes: readonly PathChange[],

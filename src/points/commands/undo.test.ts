@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot, stintBin, World } from '../../../test/support/world.ts'
@@ -15,4 +16,52 @@ test('the scene of the page about undo works as it is written', async () => {
   expect(finished.code).toBe(0)
   const shown = scene.split('\n').filter((line) => line !== '' && !line.startsWith('$ '))
   expect(finished.stdout).toContain(`\n${shown.join('\n')}\n`)
+})
+
+interface Described {
+  id: string
+  take_back: string | null
+  files: { path: string }[]
+}
+
+/** A worktree in which a session has changed a file under `stint run --lock`. */
+async function changedWorktree() {
+  const world = new World()
+  const repo = join(world.tmp, 'repo')
+  const stint = async (...args: string[]): Promise<Described> =>
+    (await world.stint(args, { cwd: repo })).envelope().data as unknown as Described
+  const read = (): string => readFileSync(join(repo, 'a.txt'), 'utf8')
+  mkdirSync(repo)
+  execFileSync('git', ['init', '-q', repo])
+  writeFileSync(join(repo, 'a.txt'), 'a\n')
+  await world.stint(['run', '--lock', '--session', 'first', '--', 'sh', '-c', 'echo b > a.txt'], {
+    cwd: repo,
+  })
+  return { world, repo, stint, read }
+}
+
+test('undo and redo name the command that takes them back, and that command does', async () => {
+  const { world, stint, read } = await changedWorktree()
+  await using _ = world
+  let told = (await stint('undo', '--yes')).take_back
+  expect([told, read()]).toEqual(['stint redo', 'a\n'])
+  for (const content of ['b\n', 'a\n', 'b\n']) {
+    const { id, take_back } = await stint(...(told ?? '').split(' ').slice(1), '--yes')
+    expect(read()).toBe(content)
+    expect(take_back).toBe(content === 'b\n' ? `stint undo ${id}` : 'stint redo')
+    told = take_back
+  }
+})
+
+test('the activity log has each undo, and so has the audit log of a recorded session', async () => {
+  const { world, repo, stint } = await changedWorktree()
+  await using _ = world
+  await world.stint(['run', '--lock', '--session', 'kept', '--record', '--', 'sh', '-c', 'echo c > a.txt'], {
+    cwd: repo,
+  })
+  await stint('undo', 'kept', '--yes')
+  const { stdout: activity } = await world.stint(['lock', 'history', '--json'], { cwd: repo })
+  expect(activity).toContain('stint undo')
+  const { stdout: audit } = await world.stint(['audit', 'query', 'kept', '--json'], { cwd: repo })
+  expect(audit).toContain('"action":"undo"')
 })

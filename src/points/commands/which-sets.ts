@@ -2,20 +2,13 @@ import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
 import { matchName } from '../../cli/match-name.ts'
-import {
-  type Claim,
-  findWorkspace,
-  homeStore,
-  isInForce,
-  promptedSessions,
-  transcriptTime,
-  WorkspaceClaims,
-} from '../../lease/index.ts'
+import { findWorkspace, promptedSessions } from '../../lease/index.ts'
 import {
   type ChangeSet,
   findStore,
   pointsProblem,
   readChangeSets,
+  readLastActs,
   type WorktreeChangeSets,
 } from '../index.ts'
 
@@ -43,24 +36,13 @@ export async function openChangeSets(directory: string | undefined): Promise<Wor
     throw new StintError('NOT_FOUND', `no restore point was taken in ${root} yet`, {
       hint: 'Points are taken when an agent with hooks, or `stint run --lock`, works there.',
     })
-  return await readChangeSets(root, await lastActHere(root))
+  return await readChangeSets(root, await readLastActs(root))
 }
 
-/** When the session that last held a workspace last did something, if its claim is over; else undefined. */
-export async function lastActHere(root: string): Promise<number | undefined> {
-  const { record, observation } = await WorkspaceClaims.open(homeStore(), { workspace: root }).read()
-  const [claim] = record.claims
-  return claim === undefined || isInForce(claim, observation) ? undefined : lastActOf(claim)
-}
-
-/** Without a transcript, the session may have worked until the time of its claim was over. */
-const lastActOf = ({ origin, until_wall }: Claim): number =>
-  Math.min(until_wall, transcriptTime(origin) ?? until_wall)
-
-/** Paths of a command line, relative to the root of the worktree, in Latin-1. */
-export function pathsInRoot(root: string, paths: readonly string[]): string[] {
+/** Paths as a user wrote them, relative to the root of the worktree, in Latin-1. */
+export function pathsInRoot(root: string, paths: readonly string[], directory = process.cwd()): string[] {
   return paths.map((path) => {
-    const real = realParentPath(resolve(path))
+    const real = realParentPath(resolve(directory, path))
     if (!isWithin(real, root) || real === root)
       throw new StintError('NAME_INVALID', `${path} is not in the workspace ${root}`)
     return latin1Of(real.slice(root.length + 1))

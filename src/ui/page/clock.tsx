@@ -19,8 +19,8 @@ export function startClock(): void {
   restart()
 }
 
-/** How long ago something was, kept current. The exact time is in its title. */
-export function Ago({ at, class: look }: { at: number | null; class?: string }) {
+/** The age of something, kept current. The exact time is in its title. */
+export function Age({ at, class: look }: { at: number | null; class?: string }) {
   if (at === null) return <span class={look}>–</span>
   return (
     <time class={look} dateTime={new Date(at).toISOString()} title={exactTime(at)}>
@@ -28,6 +28,14 @@ export function Ago({ at, class: look }: { at: number | null; class?: string }) 
     </time>
   )
 }
+
+/** An age as a part of a sentence: `12m ago`, or `now`. */
+export const Ago = ({ at }: { at: number | null }) => (
+  <>
+    <Age at={at} />
+    {at !== null && clock.value - at >= 1000 && ' ago'}
+  </>
+)
 
 /** A time of day; on another day with its date. */
 export function At({ at, class: look }: { at: number; class?: string }) {

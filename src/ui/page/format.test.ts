@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { exactTime, shortAge, shortDuration, shortened, shown, shownCount, shownLines } from './format.ts'
+import {
+  countOf,
+  exactTime,
+  shortAge,
+  shortDuration,
+  shortened,
+  shown,
+  shownCount,
+  shownLines,
+} from './format.ts'
 
 test('durations have two units, ages have one', () => {
   expect([0, 999, 1000, 61_000, 3_600_000, 11_520_000, 90_000_000].map(shortDuration)).toEqual([
@@ -18,6 +27,14 @@ test('durations have two units, ages have one', () => {
     '5m',
     '2h',
     '2d',
+  ])
+})
+
+test('a count of one has no plural', () => {
+  expect([0, 1, 1204].map((count) => countOf(count, 'record'))).toEqual([
+    '0 records',
+    '1 record',
+    '1,204 records',
   ])
 })
 

@@ -12,6 +12,10 @@ export const shownLines = (text: string, maxLength = 20_000): string =>
 /** A count, with its thousands apart. The first use of a locale would take longer than a page of text. */
 export const shownCount = (count: number): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
+/** `1 record`, `1,204 records`. */
+export const countOf = (count: number, noun: string): string =>
+  `${shownCount(count)} ${noun}${count === 1 ? '' : 's'}`
+
 const units = [
   { ms: 86_400_000, name: 'd' },
   { ms: 3_600_000, name: 'h' },

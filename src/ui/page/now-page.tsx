@@ -1,7 +1,7 @@
 import { type Incident, type NowRun, type NowView, tileStates } from '../protocol.ts'
 import { activitySentence } from './activity-sentence.ts'
-import { Ago } from './clock.tsx'
-import { formatBytes, shortened, shown, shownCount } from './format.ts'
+import { Age } from './clock.tsx'
+import { countOf, formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './live.ts'
 import { Empty, ShellLine } from './parts.tsx'
 import { linkTo } from './route.ts'
@@ -84,7 +84,7 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
               data-state={incident.kind}
             >
               <StateMark state={incident.kind} />
-              <Ago class="right dim small" at={incident.at} />
+              <Age class="right dim small" at={incident.at} />
               <p class="small wrap">
                 <a class="whole" href={linkTo('workspaces', incident.key)}>
                   {activitySentence(incident, incident.name)}
@@ -116,7 +116,7 @@ function Runs({ runs }: { runs: readonly NowRun[] }) {
             </span>
             <p class="small dim">
               {run.session_id !== null && `${shortened(shown(run.session_id), 24)}, `}
-              {run.files} {run.files === 1 ? 'file' : 'files'}, <Ago at={run.created_at} />
+              {countOf(run.files, 'file')}, <Age at={run.created_at} />
             </p>
           </li>
         ))}

@@ -3,7 +3,7 @@ import type { SessionView } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
 import { useJson } from './api.ts'
 import { Ago } from './clock.tsx'
-import { formatBytes, shown, shownCount, shownLines } from './format.ts'
+import { countOf, formatBytes, shown, shownLines } from './format.ts'
 import { recordsVersion } from './live.ts'
 import { Copy, ErrorBox } from './parts.tsx'
 import { goTo, linkTo } from './route.ts'
@@ -44,11 +44,9 @@ function Head({ view }: { view: SessionView }) {
         <Copy label="Copy resume" text={commands.resume} />
         <Copy label="Copy fork" text={commands.fork} />
         {state === 'crashed' && <ActionButton action={closeAction(session_id)} />}
-        {holder === null ? (
-          <ActionButton action={trashAction(session_id)} />
-        ) : (
-          <ActionButton action={unlockAction(view, holder)} />
-        )}
+        {holder === null && <ActionButton action={trashAction(session_id)} />}
+        {/* To unlock a crashed session is to close it. */}
+        {holder !== null && state !== 'crashed' && <ActionButton action={unlockAction(view, holder)} />}
       </div>
     </div>
   )
@@ -115,7 +113,7 @@ function SessionFacts({ view }: { view: SessionView }) {
           <Ago at={view.last_at} />
         </Fact>
         <Fact name="Size">
-          {shownCount(turns)} turns, {shownCount(records)} records, {formatBytes(bytes)}
+          {countOf(turns, 'turn')}, {countOf(records, 'record')}, {formatBytes(bytes)}
         </Fact>
         <Fact name="Held by">
           {holder === null ? 'no process' : `process ${holder.pid}, ${holder.liveness}`}

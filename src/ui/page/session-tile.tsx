@@ -1,7 +1,7 @@
 import type { SessionTile } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
 import { partyName, pathsText, whatText } from './activity-sentence.ts'
-import { Ago } from './clock.tsx'
+import { Age, Ago } from './clock.tsx'
 import { shortened, shown } from './format.ts'
 import { Place } from './parts.tsx'
 import { linkTo } from './route.ts'
@@ -25,7 +25,7 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
     <article class="tile" data-state={state} style={toneOf(state)} data-session={session_id}>
       <div class="line">
         <StateMark state={state} />
-        <Ago class="right dim small" at={tile.since} />
+        <Age class="right dim small" at={tile.since} />
       </div>
       <h3 class="line">
         <a class="whole cut" href={linkOf(tile)}>

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks'
 import type { ListedSession, SearchAnswer, SearchHit, SessionPage as Page } from '../protocol.ts'
 import { addressOf, useJson } from './api.ts'
-import { Ago, At } from './clock.tsx'
-import { formatBytes, shortened, shown, shownCount } from './format.ts'
+import { Age, At } from './clock.tsx'
+import { countOf, formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './live.ts'
 import { Choices, Empty, ErrorBox, ShellLine } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
@@ -92,7 +92,9 @@ function summaryOf({ hits, unreadable }: SearchAnswer): string {
     hits.length === 0
       ? 'Nothing found.'
       : `${hits.length} found${hits.length === maxHits ? ': these are the first.' : '.'}`
-  return unreadable.length === 0 ? found : `${found} ${unreadable.length} sessions could not be read.`
+  return unreadable.length === 0
+    ? found
+    : `${found} ${countOf(unreadable.length, 'session')} could not be read.`
 }
 
 function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
@@ -151,10 +153,10 @@ function SessionLine({ row }: { row: ListedSession }) {
         {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
       </a>
       <span class="right dim small">
-        {formatBytes(row.bytes)}, <Ago at={row.last_at} />
+        {formatBytes(row.bytes)}, <Age at={row.last_at} />
       </span>
       <p class="small dim cut">
-        {[row.tool ?? '', row.workspace ?? '', `${shownCount(row.records)} records`]
+        {[row.tool ?? '', row.workspace ?? '', countOf(row.records, 'record')]
           .filter((part) => part !== '')
           .map((part) => shown(part))
           .join(', ')}

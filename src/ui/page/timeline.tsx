@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { ActRow, EventPage, EventRow } from '../protocol.ts'
 import { addressOf, useJson } from './api.ts'
 import { At } from './clock.tsx'
-import { shortDuration, shown, shownCount, shownLines } from './format.ts'
+import { countOf, shortDuration, shown, shownCount, shownLines } from './format.ts'
 import { recordsVersion } from './live.ts'
 import { Copy, Empty, ErrorBox } from './parts.tsx'
 import { choose, route } from './route.ts'
@@ -35,7 +35,7 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
     <section>
       <h2>
         Timeline
-        <span class="dim">{shownCount(data.last)} events</span>
+        <span class="dim">{countOf(data.last, 'event')}</span>
       </h2>
       <ol class="panel timeline" aria-label="Timeline">
         {rowsOf(data).map((row) => {

@@ -3,7 +3,7 @@ import type { ClaimRow, WaiterRow, WorkspaceView } from '../protocol.ts'
 import { ActionButton } from './actions.tsx'
 import { activitySentence, partyName, whatText } from './activity-sentence.ts'
 import { addressOf, useJson } from './api.ts'
-import { Ago, At, clock } from './clock.tsx'
+import { At, clock } from './clock.tsx'
 import { shown } from './format.ts'
 import { LaneChart } from './lane-chart.tsx'
 import { claimsVersion } from './live.ts'
@@ -111,7 +111,7 @@ function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
       </span>
       <p class="small wrap">{shown(claim.purpose ?? '')}</p>
       <p class="small dim wrap">
-        {work !== null && `${shown(work.text)}, `}since <Ago at={claim.acquired_at} />
+        {work !== null && `${shown(work.text)}, `}held since <At at={claim.acquired_at} />
       </p>
     </li>
   )
@@ -123,7 +123,7 @@ function WaiterLine({ waiter, name }: { waiter: WaiterRow; name: string }) {
       <StateMark state="waiting" />
       <span>{partyName(waiter.session_id, waiter.origin?.agent)}</span>
       <span class="dim small">
-        for {whatText(waiter.paths, name)}, since <Ago at={waiter.since} />
+        for {whatText(waiter.paths, name)}, since <At at={waiter.since} />
       </span>
     </li>
   )

@@ -1,6 +1,6 @@
 import type { WorkspaceList, WorkspaceRow } from '../protocol.ts'
 import { useJson } from './api.ts'
-import { Ago } from './clock.tsx'
+import { Age } from './clock.tsx'
 import { claimsVersion } from './live.ts'
 import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
 import { linkTo } from './route.ts'
@@ -46,7 +46,7 @@ function WorkspaceLine({ row }: { row: WorkspaceRow }) {
       {row.store === 'postgres' && <span class="dim small">on the server</span>}
       {row.claims > 1 && <span class="small">{row.claims} claims</span>}
       {row.waiters > 0 && <StateMark state="waiting" label={`${row.waiters} waiting`} />}
-      <Ago class="right dim small" at={row.last_at} />
+      <Age class="right dim small" at={row.last_at} />
     </li>
   )
 }

@@ -1,0 +1,91 @@
+import { basename, isAbsolute, join } from 'node:path'
+import type { Liveness } from '../base/process/liveness.ts'
+import { geteuid } from '../base/process/platform.ts'
+import { type ProcessTable, readProcessTable, type TableProcess } from '../base/process/process-table.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { isString, parseObject } from '../base/text/fields.ts'
+import type { AgentName } from '../hook/host.ts'
+import { agentPrograms, allAgents } from '../hook-install/agents.ts'
+
+/** A process of an agent itself, not one that the agent has started. */
+interface AgentProcess extends Pick<TableProcess, 'pid'> {
+  agent: AgentName
+  /** The session that it has; undefined if the agent does not say. */
+  sessionId: string | undefined
+}
+
+/**
+ * Tells which sessions of agents are alive. Only Claude Code notes for each of its processes which session
+ * it has. A session of another agent counts as dead only if no process of that agent is left: an age proves
+ * nothing, because a session can wait for its user for days.
+ */
+export class LivingSessions {
+  readonly table: ProcessTable
+  readonly #processes: AgentProcess[]
+
+  constructor(table: ProcessTable = readProcessTable()) {
+    this.table = table
+    this.#processes = agentProcesses(table)
+  }
+
+  lifeOf(agent: AgentName, sessionId: string): Liveness {
+    // Without /proc, a script such as `gemini` cannot be told from other programs of Node.
+    if (process.platform !== 'linux') return 'unknown'
+    const processes = this.#processes.filter((each) => each.agent === agent)
+    if (processes.some((each) => each.sessionId === sessionId)) return 'alive'
+    if (agent === 'claude' && processes.every((each) => each.sessionId !== undefined)) return 'dead'
+    return processes.length === 0 ? 'dead' : 'unknown'
+  }
+
+  isAgent(pid: number): boolean {
+    return this.#processes.some((each) => each.pid === pid)
+  }
+}
+
+function agentProcesses(table: ProcessTable): AgentProcess[] {
+  const programs = new Map(allAgents.flatMap((agent) => agentPrograms(agent).map((name) => [name, agent])))
+  const found = table.processes.flatMap((each) => {
+    if (table.userOf(each.pid) !== geteuid() || isGone(each)) return []
+    const agent = programs.get(namesOf(each, table).find((name) => programs.has(name)) ?? '')
+    return agent === undefined ? [] : [{ ...each, agent }]
+  })
+  const sessions = new Map(found.map((each) => [each.pid, notedSession(each, table)]))
+  const sessionOf = ({ pid, ppid }: TableProcess): string | undefined =>
+    // Claude Code starts itself for helpers, which have the session of their parent.
+    sessions.get(pid) ?? sessions.get(ppid)
+  return found.map((each) => ({ pid: each.pid, agent: each.agent, sessionId: sessionOf(each) }))
+}
+
+const isGone = ({ state, threads }: TableProcess): boolean => ['Z', 'X'].includes(state) && threads <= 1
+
+/** The names by which a process can be known: that of its program, and that of the script it runs. */
+function namesOf({ pid, name }: TableProcess, table: ProcessTable): string[] {
+  const [program = '', script = ''] = table.commandOf(pid).split('\0')
+  const plain = [program, script].map((word) => basename(word).replace(/\.(?:exe|[cm]?js)$/, ''))
+  return [name, ...plain]
+}
+
+/** The session in the file that Claude Code keeps for each of its processes, if that is of this process. */
+function notedSession(
+  { pid, started, agent }: TableProcess & { agent: AgentName },
+  table: ProcessTable,
+): string | undefined {
+  if (agent !== 'claude') return undefined
+  const environment = table.environmentOf(pid)
+  const directory =
+    variableOf(environment, 'CLAUDE_CONFIG_DIR') ?? join(variableOf(environment, 'HOME') ?? '', '.claude')
+  if (!isAbsolute(directory)) return undefined
+  const { sessionId, procStart } =
+    parseObject(readSmallFile(join(directory, 'sessions', `${pid}.json`)) ?? '') ?? {}
+  const isOfThis = procStart === undefined || String(procStart) === String(started)
+  return isString(sessionId) && isOfThis ? sessionId : undefined
+}
+
+/** The value of a variable in an environment whose variables stand between NUL characters. */
+export function variableOf(environment: string, name: string): string | undefined {
+  const start = environment.indexOf(`\0${name}=`)
+  if (start < 0) return undefined
+  const from = start + name.length + 2
+  const end = environment.indexOf('\0', from)
+  return environment.slice(from, end < 0 ? undefined : end)
+}

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../base/process/clock.ts'
+import { geteuid, readProcessStat, readSystemFile } from '../base/process/platform.ts'
+import type { ProcessTable, TableProcess } from '../base/process/process-table.ts'
+import { guardMark, signalProcess } from '../base/process/process-tree.ts'
+import { isSessionId } from '../base/text/id.ts'
+import type { AgentName } from '../hook/host.ts'
+import { hosts } from '../hook/hosts.ts'
+import { allAgents } from '../hook-install/agents.ts'
+import { LivingSessions, variableOf } from './living-sessions.ts'
+
+/** A process that a session of an agent has started, and that has outlived it. */
+export interface OrphanedProcess {
+  agent: AgentName
+  session_id: string
+  pid: number
+  /** Clock ticks since boot; with the pid, it identifies the process for good. */
+  started: number
+  /** The command line, as it is: mask secrets before showing it. */
+  command: string
+  /** Resident memory. */
+  bytes: number
+  started_at: number
+}
+
+/** Programs that serve their user, not the session that happened to start them first. */
+const services = new Set('ssh-agent gpg-agent dbus-daemon dbus-launch keyboxd adb dockerd podman'.split(' '))
+
+/**
+ * Finds the processes that dead sessions have left running, parents before their children. The proof: the
+ * variable of a session is in their environment, that session has no living process of its agent, and the
+ * agent that started them has ended. Processes on a terminal are left out, with everything that is related to
+ * them: a person may sit there. Only on Linux, where environments can be read.
+ */
+export function findOrphans(living: LivingSessions): OrphanedProcess[] {
+  const { table } = living
+  const parents = new Map(table.processes.map(({ pid, ppid }) => [pid, ppid]))
+  const own = new Set(ancestorsIn(parents, process.pid))
+  const marked = table.processes.flatMap((each) => {
+    const marks = own.has(each.pid) || table.userOf(each.pid) !== geteuid() ? [] : marksOf(each, table)
+    return marks.length === 0 ? [] : [{ ...each, marks }]
+  })
+  const isKept = (each: (typeof marked)[number]): boolean =>
+    each.marks.some(
+      (mark) => living.lifeOf(mark.agent, mark.sessionId) !== 'dead' || isAgentAlive(mark, each, table),
+    ) ||
+    services.has(each.name) ||
+    isOnTerminal(each.pid) ||
+    ancestorsIn(parents, each.pid).some((pid) => living.isAgent(pid))
+  const keptTops = new Set(marked.filter(isKept).map(({ pid }) => topOf(pid)))
+  function topOf(pid: number): number {
+    const line = ancestorsIn(parents, pid)
+    return line.findLast((each) => marked.some((process) => process.pid === each)) ?? pid
+  }
+  return marked
+    .filter(({ pid, started }) => started !== null && !keptTops.has(topOf(pid)))
+    .sort((a, b) => (a.started ?? 0) - (b.started ?? 0) || a.pid - b.pid)
+    .map(({ marks, pid, started, startedAt }) => ({
+      agent: marks[0]?.agent ?? 'claude',
+      session_id: marks[0]?.sessionId ?? '',
+      pid,
+      started: started ?? 0,
+      command: table.commandOf(pid).split('\0').join(' ').trim(),
+      bytes: residentBytes(pid),
+      started_at: Math.round(startedAt),
+    }))
+}
+
+/** A process and its ancestors. */
+function ancestorsIn(parents: ReadonlyMap<number, number>, from: number): number[] {
+  const line: number[] = []
+  for (let pid: number | undefined = from; pid !== undefined && pid > 1 && !line.includes(pid);) {
+    line.push(pid)
+    pid = parents.get(pid)
+  }
+  return line
+}
+
+/** A session of an agent, and the agent's process if it says which, in the environment of a process. */
+interface SessionMark {
+  agent: AgentName
+  sessionId: string
+  agentPid: number | undefined
+}
+
+/**
+ * The sessions whose variables a process has: several if an agent has started another one. None for a zombie,
+ * and for a guard of stint.
+ */
+function marksOf({ pid, state, threads }: TableProcess, table: ProcessTable): SessionMark[] {
+  const environment = ['Z', 'X'].includes(state) && threads <= 1 ? '' : table.environmentOf(pid)
+  if (environment.includes(`\0${guardMark}=`)) return []
+  return allAgents.flatMap((agent) => {
+    const { sessionVariable, processVariable } = hosts[agent]
+    // OpenCode's plugin sets the variable that `stint run` also sets, which proves nothing about OpenCode.
+    if (sessionVariable === undefined || sessionVariable === 'STINT_SESSION_ID') return []
+    const sessionId = variableOf(environment, sessionVariable)
+    if (sessionId === undefined || !isSessionId(sessionId)) return []
+    const agentPid = processVariable && Number(variableOf(environment, processVariable))
+    return [{ agent, sessionId, agentPid: agentPid || undefined }]
+  })
+}
+
+/** Does the agent that started a process still run? A later process with its pid is another one. */
+function isAgentAlive(
+  { agentPid }: SessionMark,
+  { started }: Pick<TableProcess, 'started'>,
+  table: ProcessTable,
+): boolean {
+  const agent = table.processes.find(({ pid }) => pid === agentPid)
+  return agent !== undefined && (agent.started ?? 0) <= (started ?? 0)
+}
+
+/** The number of the controlling terminal is the fifth field after the name: proc_pid_stat(5). */
+const isOnTerminal = (pid: number): boolean => {
+  const stat = readSystemFile(`/proc/${pid}/stat`) ?? ''
+  return Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[4]) !== 0
+}
+
+/** The bytes of a page; the kernel of every common machine has this size, and the sum is for people. */
+const pageBytes = 4096
+
+const residentBytes = (pid: number): number =>
+  (Number((readSystemFile(`/proc/${pid}/statm`) ?? '').split(' ')[1]) || 0) * pageBytes
+
+/** How an orphan ended: by itself or by SIGTERM, by SIGKILL, or not at all. */
+export type OrphanEnd = 'ended' | 'killed' | 'alive'
+
+/**
+ * Ends orphans, parents first, so that none of them starts its children again: asks with SIGTERM, waits for
+ * up to `graceMs`, then kills what is left. A process whose pid was reused is not touched.
+ */
+export async function endOrphans(
+  orphans: readonly OrphanedProcess[],
+  graceMs: number,
+): Promise<(OrphanedProcess & { end: OrphanEnd })[]> {
+  for (const orphan of orphans) signalProcess(orphan, 'SIGTERM')
+  await waitForEnd(orphans, graceMs)
+  const stubborn = orphans.filter(isRunning)
+  for (const orphan of stubborn) signalProcess(orphan, 'SIGKILL')
+  await waitForEnd(stubborn, graceMs)
+  return orphans.map((orphan) => {
+    const end = isRunning(orphan) ? 'alive' : stubborn.includes(orphan) ? 'killed' : 'ended'
+    return { ...orphan, end }
+  })
+}
+
+async function waitForEnd(orphans: readonly OrphanedProcess[], withinMs: number): Promise<void> {
+  const until = systemClock.mono() + withinMs
+  while (orphans.some(isRunning) && systemClock.mono() < until) await delay(20)
+}
+
+function isRunning({ pid, started }: OrphanedProcess): boolean {
+  const stat = readProcessStat(pid)
+  return stat?.started === started && !(['Z', 'X'].includes(stat.state) && stat.threads <= 1)
+}
