@@ -60,8 +60,6 @@ const pick = (choices: HookChoices, isPicked: (choice: keyof HookChoices) => boo
 function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
   if (agent === 'git') return choice === 'failClosed'
   if (choice === 'subagents') return hosts[agent].subagentEnd !== undefined
-  if (choice === 'promptHoldMs') return hosts[agent].events.some(({ kind }) => kind === 'waiting')
-  if (choice === 'handover') return hosts[agent].context !== undefined
   // OpenCode does not pass its plugins the words of a prompt.
   return choice !== 'prompts' || agent !== 'opencode'
 }

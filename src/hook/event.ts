@@ -1,4 +1,3 @@
-import { isRecord } from '../base/text/fields.ts'
 import type { EventJson, EventKind, Host, HostEvent, HostFields, HostName } from './host.ts'
 import { hosts, senders } from './hosts.ts'
 
@@ -16,8 +15,6 @@ export interface HookEvent {
   tool: Tool | undefined
   /** The id of the call that begins or ends; some hosts give none. */
   callId: string | undefined
-  /** The ids of the calls that an event of kind `batch` ends. */
-  batch: readonly string[]
   /** Present on an event of kind `post` if the call failed; `error` is the host's reason, or null. */
   failure: { error: unknown } | undefined
   /** The user has interrupted the call, and with it the turn. */
@@ -26,6 +23,8 @@ export interface HookEvent {
   subagent: boolean
   /** The id of that subagent. */
   agentId?: string
+  /** The file in which the agent keeps the conversation. */
+  transcript?: string
   /** Why a session began or ended: `clear` and `resume` only change its id. */
   cause: string | undefined
   /** What the user has entered. */
@@ -65,11 +64,11 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
     cwd: firstText(json, fields.directory) ?? firstText(env, directoryVariables),
     tool: namedTool(json, fields, known) ?? unnamedTool(json, fields, event, said !== undefined),
     callId: firstText(json, fields.call),
-    batch: batchOf(json, fields),
     failure: failureOf(json, fields, event),
     interrupted: json.is_interrupt === true,
     subagent: text(json.agent_id) !== undefined,
     agentId: text(json.agent_id),
+    transcript: text(json.transcript_path),
     cause: text(json.reason) ?? text(json.source),
     prompt: event?.kind === 'prompt' ? text(json.prompt) : undefined,
   }
@@ -103,11 +102,6 @@ function kindOf(event: HostEvent | undefined, json: EventJson): EventKind | unde
   if (type === undefined || event?.kind !== 'waiting') return event?.kind
   if (type === 'idle_prompt') return 'stop'
   return type === 'permission_prompt' ? 'waiting' : undefined
-}
-
-function batchOf({ tool_calls }: EventJson, { call }: HostFields): string[] {
-  if (!Array.isArray(tool_calls)) return []
-  return tool_calls.filter(isRecord).flatMap((each) => firstText(each, call) ?? [])
 }
 
 function namedTool(json: EventJson, fields: HostFields, known: readonly Host[]): Tool | undefined {

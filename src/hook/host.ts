@@ -29,17 +29,18 @@ export type EventKind =
   | 'pre'
   /** A tool has run, or failed. */
   | 'post'
-  /** All calls that the model made in one answer have ended, whether they ran or not. */
-  | 'batch'
   /** The agent waits for its user's permission. */
   | 'waiting'
-  /** The user has sent a prompt: no earlier call can still be running. */
+  /** The user has sent a prompt. */
   | 'prompt'
   /** The turn has ended, or was cancelled. */
   | 'stop'
   /** A session begins, is resumed, or continues under another id. */
   | 'start'
   | 'end'
+
+export const longPatienceMs = 30 * 60_000
+export const shortPatienceMs = 5 * 60_000
 
 /** An event to register with a host. */
 export interface HostEvent {
@@ -50,6 +51,8 @@ export interface HostEvent {
   readonly matcher?: string
   /** The host sends this event instead of the usual one of kind `post` when a call has failed. */
   readonly failed?: true
+  /** Registered only with `--record`: it changes no claim. */
+  readonly forRecord?: true
   /** Tells which events of this name count; absent if all do. */
   counts?(json: EventJson): boolean
 }
@@ -81,13 +84,19 @@ export interface Host {
   readonly name: HostName
   /** The name for people. */
   readonly title: string
-  /**
-   * A host needs `pre` to be guarded. Without the others, the agent's processes tell which calls run, and a
-   * claim lasts until the agent's process ends, or until its TTL expires.
-   */
+  /** A host needs `pre` to be guarded. Without the others, a claim lasts for the host's patience. */
   readonly events: readonly HostEvent[]
   /** The events at the end of a subagent, registered only if subagents are kept apart. */
   readonly subagentEnd?: readonly HostEvent[]
+  /**
+   * How long a claim lasts after an event, in milliseconds: `longPatienceMs` for a host whose ends and
+   * interruptions of turns can be seen, so that a model may think in the middle of a turn.
+   */
+  readonly patienceMs: number
+  /** The host appends interruptions, which it sends no event for, to the transcript that its events name. */
+  readonly notesInterruptions?: true
+  /** The host ends its wait for a command after seconds, unless the model asks for more: it is told how. */
+  readonly yieldHint?: string
   readonly fields: HostFields
   /** False if stdin may lack the event's name, which the command line then contains (`--event`). */
   readonly namesEvent: boolean

@@ -1,5 +1,4 @@
 import { parseDuration } from '../base/text/duration.ts'
-import { defaultCallPolicy } from '../lease/index.ts'
 import type { HostName } from './host.ts'
 import { hosts, isHostName } from './hosts.ts'
 
@@ -19,18 +18,16 @@ export interface HookChoices {
   subagents?: SubagentChoice
   /** How long a call waits for a workspace that another session holds, in milliseconds; 0: not at all. */
   waitMs?: number
-  /** How long processes that outlive their turn or agent keep the claim, in milliseconds; 0: not at all. */
-  backgroundMs?: number
-  /** How long a call that waits for its user keeps the claim, in milliseconds. */
-  promptHoldMs?: number
   /** A hook that fails, or cannot be started, blocks the call. */
   failClosed?: boolean
   /** Each tool call is recorded in the session's journal and audit log. */
   record?: boolean
-  /** A session that gets the workspace is told who held it since; true by default. */
-  handover?: boolean
   /** A claim shows the first words of the prompt that its session works on; true by default. */
   prompts?: boolean
+  /** Restore points are taken when a turn begins and ends; true by default. */
+  undo?: boolean
+  /** The agent's transcripts are copied into the vault, if there is one; true by default. */
+  vault?: boolean
 }
 
 /** What the hooks do if their user makes no choice. */
@@ -39,12 +36,11 @@ export const defaultChoices: Readonly<Required<HookChoices>> = {
   hold: 'turn',
   subagents: 'together',
   waitMs: 20_000,
-  backgroundMs: defaultCallPolicy.background_ms,
-  promptHoldMs: defaultCallPolicy.prompt_hold_ms,
   failClosed: false,
   record: false,
-  handover: true,
   prompts: true,
+  undo: true,
+  vault: true,
 }
 
 /** The command line of `stint-hook`. */
@@ -58,9 +54,8 @@ export interface HookOptions extends Required<HookChoices> {
 
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
-  '[--hold turn|session] [--subagents together|apart] [--wait D] [--background D] [--prompt-hold D] ' +
-  '[--fail-closed] [--record] [--no-handover] [--no-prompts] ' +
-  '[--event NAME]'
+  '[--hold turn|session] [--subagents together|apart] [--wait D] [--fail-closed] [--record] ' +
+  '[--no-prompts] [--no-undo] [--no-vault] [--event NAME]'
 
 /**
  * Parses the command line; undefined if it is invalid. A command without `--wait` does not wait, as the time
@@ -75,8 +70,9 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     if (word === '--') return { ...options, words: [...options.words, ...rest.slice(at + 1)] }
     if (word === '--fail-closed') options.failClosed = true
     else if (word === '--record') options.record = true
-    else if (word === '--no-handover') options.handover = false
     else if (word === '--no-prompts') options.prompts = false
+    else if (word === '--no-undo') options.undo = false
+    else if (word === '--no-vault') options.vault = false
     else if (!word.startsWith('--')) options.words.push(word)
     else if (!setValue(options, word, rest[++at])) return undefined
   }
@@ -90,16 +86,9 @@ function setValue(options: HookOptions, name: string, value: string | undefined)
   else if (name === '--hold' && (value === 'turn' || value === 'session')) options.hold = value
   else if (name === '--subagents' && (value === 'together' || value === 'apart')) options.subagents = value
   else {
-    const duration = durations[name]
-    const ms = duration && parseDuration(value)
-    if (duration === undefined || ms === undefined) return false
-    options[duration] = ms
+    const ms = name === '--wait' ? parseDuration(value) : undefined
+    if (ms === undefined) return false
+    options.waitMs = ms
   }
   return true
-}
-
-const durations: Readonly<Record<string, 'waitMs' | 'backgroundMs' | 'promptHoldMs'>> = {
-  '--wait': 'waitMs',
-  '--background': 'backgroundMs',
-  '--prompt-hold': 'promptHoldMs',
 }

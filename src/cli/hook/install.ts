@@ -47,29 +47,17 @@ export const installCommand = defineBareCommand({
       value: 'D',
       help: 'how long a tool call waits for another session before it is refused (20s); at most 10m, 0 for not at all',
     },
-    background: {
-      type: 'duration',
-      value: 'D',
-      help: 'how long commands that outlive their turn or agent keep the workspace (10m); 0 for not at all',
-    },
-    'prompt-hold': {
-      type: 'duration',
-      value: 'D',
-      help: 'how long a call that waits for your permission keeps the workspace (30m), for agents that say that they ask; at least 5m and at most 2h, whatever you give',
-    },
     'fail-closed': {
       type: 'boolean',
       help: 'block tool calls when the hook itself fails, where the agent supports it',
     },
     record: { type: 'boolean', help: "record each tool call in the session's journal and audit log" },
-    'no-handover': {
-      type: 'boolean',
-      help: 'do not tell a session that gets the workspace who held it since',
-    },
     'no-prompts': {
       type: 'boolean',
       help: 'do not show other sessions the first words of the prompt that a session works on',
     },
+    'no-undo': { type: 'boolean', help: 'take no restore points: `stint undo` has nothing to go back to' },
+    'no-vault': { type: 'boolean', help: 'copy no transcripts into the vault' },
     snippet: {
       type: 'boolean',
       help: 'print a text for CLAUDE.md or AGENTS.md that explains stint to an agent, and install nothing',
@@ -85,7 +73,6 @@ export const installCommand = defineBareCommand({
       'subagents exclude each other, file by file',
     ],
     ['stint hook install --wait 0', 'refuse tool calls at once instead of letting them wait'],
-    ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
     ['stint hook install --dry-run', 'see the changes first'],
@@ -94,7 +81,6 @@ export const installCommand = defineBareCommand({
   async run({ warn, say, screen }, { options, positionals }): Promise<InstallData> {
     if (options.snippet) return { snippet: snippetAlone(options, positionals) }
     const { scope, hold, subagents, 'dry-run': dryRun } = options
-    const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
     const agents = readAgents(positionals)
     const targets = readShim(agents, options)
       ? [shimTarget()]
@@ -105,12 +91,11 @@ export const installCommand = defineBareCommand({
       hold,
       subagents,
       waitMs: readWait(options.wait),
-      backgroundMs,
-      promptHoldMs,
       failClosed: options['fail-closed'] || undefined,
       record: options.record || undefined,
-      handover: options['no-handover'] ? false : undefined,
       prompts: options['no-prompts'] ? false : undefined,
+      undo: options['no-undo'] ? false : undefined,
+      vault: options['no-vault'] ? false : undefined,
     }
     const chosen = { ...choices, dryRun, warn: warnEach }
     const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>

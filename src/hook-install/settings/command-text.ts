@@ -52,12 +52,11 @@ export const choiceFlags = (choices: HookChoices): string[] => [
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
   ...(choices.subagents === undefined ? [] : ['--subagents', choices.subagents]),
   ...(choices.waitMs === undefined ? [] : ['--wait', formatDuration(choices.waitMs)]),
-  ...(choices.backgroundMs === undefined ? [] : ['--background', formatDuration(choices.backgroundMs)]),
-  ...(choices.promptHoldMs === undefined ? [] : ['--prompt-hold', formatDuration(choices.promptHoldMs)]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
   ...(choices.record ? ['--record'] : []),
-  ...(choices.handover === false ? ['--no-handover'] : []),
   ...(choices.prompts === false ? ['--no-prompts'] : []),
+  ...(choices.undo === false ? ['--no-undo'] : []),
+  ...(choices.vault === false ? ['--no-vault'] : []),
 ]
 
 /**

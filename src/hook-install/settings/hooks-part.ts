@@ -40,7 +40,8 @@ export function hookEntries(
 ): HookEntry[] {
   const host = hosts[agent]
   const ends = choices.subagents === 'apart' ? (host.subagentEnd ?? []) : []
-  return [...host.events, ...ends].map((event) => ({
+  const events = host.events.filter(({ forRecord }) => !forRecord || choices.record === true)
+  return [...events, ...ends].map((event) => ({
     event: event.name,
     matcher: event.matcher,
     handler: handlerOf(
@@ -52,8 +53,11 @@ export function hookEntries(
   }))
 }
 
-/** Codex allows at most 3 s for SessionStart and SessionEnd. A hook that waits gets its wait in addition. */
+/** Codex allows at most 3 s for SessionStart and SessionEnd. */
 const timeoutMs = 3000
+
+/** The most that a restore point takes, at the first call of a turn and at its end. */
+const pointMs = 10_000
 
 function handlerOf(
   { fixed, shape, timeout, failClosed }: HostSettings,
@@ -62,10 +66,11 @@ function handlerOf(
   choices: HookChoices,
 ): Record<string, unknown> {
   const waitMs = event.kind === 'pre' ? (choices.waitMs ?? defaultChoices.waitMs) : 0
+  const takesPoint = choices.undo !== false && (event.kind === 'pre' || event.kind === 'stop')
   return {
     ...fixed?.(event),
     [shape.command]: command,
-    [timeout.property]: Math.ceil((timeoutMs + waitMs) / timeout.unitMs),
+    [timeout.property]: Math.ceil((timeoutMs + waitMs + (takesPoint ? pointMs : 0)) / timeout.unitMs),
     ...(choices.failClosed && event.kind === 'pre' ? failClosed : undefined),
   }
 }

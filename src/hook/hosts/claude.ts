@@ -1,4 +1,4 @@
-import type { EventJson, Host, HostFields } from '../host.ts'
+import { type EventJson, type Host, type HostFields, longPatienceMs } from '../host.ts'
 
 const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'
 
@@ -44,11 +44,10 @@ export const claude = (): Host => ({
   events: [
     { name: 'PreToolUse', kind: 'pre', matcher },
     { name: 'PostToolUse', kind: 'post', matcher },
-    { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true },
+    { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true, forRecord: true },
     { name: 'PermissionRequest', kind: 'waiting', matcher },
     // Sent when Claude Code's own classifier, not the user, has refused the call.
-    { name: 'PermissionDenied', kind: 'post', matcher, failed: true },
-    { name: 'PostToolBatch', kind: 'batch' },
+    { name: 'PermissionDenied', kind: 'post', matcher, failed: true, forRecord: true },
     { name: 'Notification', kind: 'waiting' },
     { name: 'UserPromptSubmit', kind: 'prompt', counts: isOfUser },
     { name: 'Stop', kind: 'stop', counts: (json) => !hasWorkingSubagents(json) },
@@ -57,6 +56,8 @@ export const claude = (): Host => ({
     { name: 'SessionEnd', kind: 'end' },
   ],
   subagentEnd: [{ name: 'SubagentStop', kind: 'stop' }],
+  patienceMs: longPatienceMs,
+  notesInterruptions: true,
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],

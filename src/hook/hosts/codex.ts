@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, longPatienceMs } from '../host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 const matcher = 'Bash|apply_patch'
@@ -20,6 +20,8 @@ export const codex = (): Host => ({
     { name: 'SessionEnd', kind: 'end' },
   ],
   subagentEnd: [{ name: 'SubagentStop', kind: 'stop' }],
+  patienceMs: longPatienceMs,
+  yieldHint: ', with yield_time_ms 65000',
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],

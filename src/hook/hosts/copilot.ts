@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, shortPatienceMs } from '../host.ts'
 import { claude, claudeFields, claudeRefusal } from './claude.ts'
 
 /** For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite. */
@@ -15,7 +15,7 @@ export const copilot = (): Host => ({
       matcher: 'bash|powershell|write_bash|write_powershell|edit|create|apply_patch|str_replace_editor',
     },
     { name: 'postToolUse', kind: 'post' },
-    { name: 'postToolUseFailure', kind: 'post', failed: true },
+    { name: 'postToolUseFailure', kind: 'post', failed: true, forRecord: true },
     { name: 'userPromptSubmitted', kind: 'prompt' },
     { name: 'agentStop', kind: 'stop' },
     // A turn that an error ends has no `agentStop`.
@@ -24,6 +24,7 @@ export const copilot = (): Host => ({
     { name: 'sessionEnd', kind: 'end' },
   ],
   // Copilot uses the names of Claude Code for a hook from its settings.
+  patienceMs: shortPatienceMs,
   fields: {
     ...claudeFields,
     event: ['hook_event_name', 'hookEventName'],

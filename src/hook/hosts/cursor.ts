@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, shortPatienceMs } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 const matcher = 'Shell|Write|StrReplace|ApplyPatch|Edit|EditNotebook|TabWrite|Delete'
@@ -12,12 +12,13 @@ export const cursor = (): Host => ({
   events: [
     { name: 'preToolUse', kind: 'pre', matcher },
     { name: 'postToolUse', kind: 'post', matcher },
-    { name: 'postToolUseFailure', kind: 'post', matcher, failed: true },
+    { name: 'postToolUseFailure', kind: 'post', matcher, failed: true, forRecord: true },
     { name: 'beforeSubmitPrompt', kind: 'prompt' },
     { name: 'stop', kind: 'stop' },
     { name: 'sessionStart', kind: 'start' },
     { name: 'sessionEnd', kind: 'end' },
   ],
+  patienceMs: shortPatienceMs,
   fields: {
     ...claudeFields,
     session: ['session_id', 'conversation_id'],

@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, shortPatienceMs } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 // Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
@@ -26,6 +26,7 @@ export const gemini = (): Host => ({
     { name: 'SessionStart', kind: 'start' },
     { name: 'SessionEnd', kind: 'end' },
   ],
+  patienceMs: shortPatienceMs,
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],

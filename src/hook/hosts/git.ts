@@ -1,4 +1,4 @@
-import type { Host } from '../host.ts'
+import { type Host, shortPatienceMs } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 /** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` can refuse. */
@@ -15,6 +15,7 @@ export const git = (): Host => ({
     { name: 'post-checkout', kind: 'post' },
   ],
   // git sends no JSON; the guard passes the name of the hook as an argument.
+  patienceMs: shortPatienceMs,
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: [],

@@ -1,4 +1,4 @@
-import type { Host } from '../host.ts'
+import { type Host, shortPatienceMs } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
 /** OpenCode loads a plugin into its own process: there are no commands to register, and no JSON to read. */
@@ -6,6 +6,7 @@ export const opencode = (): Host => ({
   name: 'opencode',
   title: 'OpenCode',
   events: [],
+  patienceMs: shortPatienceMs,
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: [],

@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, shortPatienceMs } from '../host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 // Qwen Code also reads a matcher as an unanchored regular expression: a bare `edit` would match other tools.
@@ -17,10 +17,9 @@ export const qwen = (): Host => ({
   events: [
     { name: 'PreToolUse', kind: 'pre', matcher },
     { name: 'PostToolUse', kind: 'post', matcher },
-    { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true },
+    { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true, forRecord: true },
     { name: 'PermissionRequest', kind: 'waiting', matcher },
-    { name: 'PermissionDenied', kind: 'post', matcher, failed: true },
-    { name: 'PostToolBatch', kind: 'batch' },
+    { name: 'PermissionDenied', kind: 'post', matcher, failed: true, forRecord: true },
     { name: 'Notification', kind: 'waiting' },
     { name: 'UserPromptSubmit', kind: 'prompt', counts: isOfUser },
     { name: 'Stop', kind: 'stop', counts: (json) => !hasRunningTasks(json) },
@@ -29,6 +28,8 @@ export const qwen = (): Host => ({
     { name: 'SessionEnd', kind: 'end' },
   ],
   subagentEnd: [{ name: 'SubagentStop', kind: 'stop' }],
+  // Whether an interrupted turn can be seen in its transcript is not known.
+  patienceMs: shortPatienceMs,
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['QWEN_PROJECT_DIR', 'CLAUDE_PROJECT_DIR'],

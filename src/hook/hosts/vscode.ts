@@ -1,4 +1,4 @@
-import type { EventJson, Host } from '../host.ts'
+import { type EventJson, type Host, shortPatienceMs } from '../host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 /**
@@ -26,6 +26,7 @@ export const vscode = (): Host => ({
     { name: 'Stop', kind: 'stop' },
     { name: 'SessionStart', kind: 'start' },
   ],
+  patienceMs: shortPatienceMs,
   fields: {
     ...claudeFields,
     event: ['hook_event_name', 'hookEventName'],
