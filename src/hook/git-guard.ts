@@ -1,19 +1,18 @@
-import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import {
   areKin,
   type Claim,
   type Descent,
   findAncestors,
-  findWorkspace,
   isInForce,
+  type LeaseStore,
   type Observation,
-  type Register,
   WorkspaceClaims,
+  workspaceOf,
 } from '../lease/index.ts'
 import { gitOnlyReads } from '../reading/index.ts'
 import { createsBranch, type GitCommand, gitDirectories } from './git-command.ts'
-import { gitRefusal, pass, type Verdict } from './verdict.ts'
+import { allowed, gitRefusal, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
 export interface GitCall {
@@ -30,29 +29,29 @@ export interface GitCaller {
   env: NodeJS.ProcessEnv
   descent: () => Descent
   cwd: string
-  register: Register
+  store: LeaseStore
 }
 
 /**
  * Refuses a command of git while another session holds the whole workspace. An agent's shell can bypass the
  * hooks of tools, but not those of git. Claims nothing itself.
  */
-export function guardGit(call: GitCall, caller: GitCaller): Verdict {
-  if (caller.env.STINT_BYPASS === '1') return pass
+export async function guardGit(call: GitCall, caller: GitCaller): Promise<Verdict> {
+  if (caller.env.STINT_BYPASS === '1') return allowed
   const change = guardedChange(call)
-  if (change === undefined) return pass
+  if (change === undefined) return allowed
   const { cwd, env } = caller
   const directories =
     call.hook === 'shim' ? gitDirectories(call.command(), cwd, env) : [hookDirectory(cwd, env)]
   for (const directory of directories) {
-    const workspace = findWorkspace(nearestExisting(directory))
-    const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
-    const by = findBlocker(record.claims, observation, caller)
+    const claims = WorkspaceClaims.open(caller.store, { workspace: workspaceOf(directory) })
+    const { record, observation } = await claims.read()
+    const by = findBlocker(record.claims.filter((claim) => claims.isHere(claim)), observation, caller)
     if (by === undefined) continue
     const when = call.hook === 'post-checkout' ? 'done' : change
-    return { block: true, reason: gitRefusal(workspace.path, by, observation, when) }
+    return { block: true, reason: gitRefusal(by, observation, when) }
   }
-  return pass
+  return allowed
 }
 
 /** The claim of another party on the whole workspace. */
@@ -61,7 +60,8 @@ function findBlocker(
   observation: Observation,
   caller: Pick<GitCaller, 'descent'>,
 ): Claim | undefined {
-  const held = claims.filter((claim) => claim.paths.includes('**') && isInForce(claim, observation))
+  const isWhole = ({ paths }: Claim): boolean => paths.some((path) => path === '**' || path.startsWith('/'))
+  const held = claims.filter((claim) => isWhole(claim) && isInForce(claim, observation))
   if (held.length === 0) return undefined
   // git has no session of its own: it acts for the nearest one above it.
   const [session_id = '', ...ancestors] = findAncestors(claims, caller) ?? []
@@ -71,10 +71,6 @@ function findBlocker(
 /** The directory of a hook. `git worktree add` runs hooks here for the tree that it makes elsewhere. */
 const hookDirectory = (cwd: string, { GIT_DIR = '', GIT_WORK_TREE = '' }: NodeJS.ProcessEnv): string =>
   GIT_DIR.includes('/worktrees/') ? resolve(cwd, GIT_WORK_TREE) : cwd
-
-/** The directory, or the one above in which a command is about to make it. */
-const nearestExisting = (directory: string): string =>
-  existsSync(directory) || directory === dirname(directory) ? directory : nearestExisting(dirname(directory))
 
 /** Whether git may have changed files or the index by the time it runs its hook. */
 type GuardedChange = 'unbegun' | 'begun'

@@ -3,7 +3,7 @@ import { errorMessage } from '../base/errors/stint-error.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
-import { homeRegister, readDescent } from '../lease/index.ts'
+import { homeStore, readDescent } from '../lease/index.ts'
 import {
   type Ancestor,
   ancestorsOf,
@@ -11,35 +11,38 @@ import {
   withEachProcessReadOnce,
 } from '../base/process/platform.ts'
 import { agentProcess } from './agent-process.ts'
+import type { HookContext } from './begin-call.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
-import { handleEvent, type HookContext } from './handle-event.ts'
+import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
-import { waitForCall } from './wait-for-call.ts'
+import { WaitEnded, waitSignal } from './wait-signal.ts'
 
-/** What the launcher learns about an event that was handled. */
-export interface Ended {
-  /** Set for a tool call: the functions compiled by now are those that such a call needs. */
-  call: 'allowed' | 'refused' | undefined
-  /** Nothing is left to do: no wait is under way. */
-  isAnswered: boolean
-}
+/** What the launcher learns about an event that was handled: set for a tool call. */
+export type Ended = 'allowed' | 'refused' | undefined
 
-const { response, event } = runHook(process.argv.slice(2), process.env)
-export const isAnswered: Ended['isAnswered'] = !(response instanceof Promise)
-if (response instanceof Promise) void response.then(respond)
-else respond(response)
+/** Handles the event on stdin, writes the response, and sets the exit code. Run at import by the launcher. */
+export const ended: Promise<Ended> = runHook(process.argv.slice(2), process.env)
 
-export const call: Ended['call'] = callOf(event, response)
-
-function callOf(event: HookEvent | undefined, response: HookResponse | Promise<HookResponse>): Ended['call'] {
-  if (event?.kind !== 'pre' || event.tool === undefined || response instanceof Promise) return undefined
+async function runHook(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  const options = parseOptions(args)
+  if (options === undefined) {
+    respond({ stdout: '', stderr: `${usage}\n`, code: 1, codeIfUnread: 1 })
+    return undefined
+  }
+  if (options.agent === 'git') {
+    respond(await answerGit(options, env))
+    return undefined
+  }
+  const { event, response } = await answerAgent(options, env)
+  respond(response)
+  if (event?.kind !== 'pre' || event.tool === undefined) return undefined
   return response.codeIfUnread === 0 ? 'allowed' : 'refused'
 }
 
@@ -49,44 +52,20 @@ function respond({ stdout, stderr, code, codeIfUnread }: HookResponse): void {
   process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? code : codeIfUnread
 }
 
-/** Handles one event: arguments, stdin, verdict, response. A fault of stint's becomes a logged warning. */
-function runHook(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): { response: HookResponse | Promise<HookResponse>; event?: HookEvent } {
-  const options = parseOptions(args)
-  if (options === undefined)
-    return { response: { stdout: '', stderr: `${usage}\n`, code: 1, codeIfUnread: 1 } }
-  const { failClosed, agent: configured } = options
-  if (configured === 'git') {
-    const [name = ''] = options.words
-    const verdict = orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
-    const response = formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed })
-    return { response: { ...response, stderr: fitTerminal(response.stderr) } }
-  }
-  const given = takeInput(env)
-  const input = readObject(given?.length === 0 ? undefined : given)
-  const json = typeof input === 'string' ? eventOfPatch(input) : input
-  if (json === undefined) {
-    const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
-    return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
-  }
-  const event = readEvent(json, { configured, name: options.event, env })
-  const { host, kind } = event
-  const format = (verdict: Verdict): HookResponse =>
-    formatResponse(verdict, { host, kind, configured, failClosed })
-  const judged = orFault(options, event, env, checkTask, () =>
-    judgeEvent(event, options, env, given !== undefined),
-  )
-  return { response: judged instanceof Promise ? judged.then(format) : format(judged), event }
+async function answerGit(options: HookOptions, env: NodeJS.ProcessEnv): Promise<HookResponse> {
+  const [name = ''] = options.words
+  const verdict = await orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
+  const target = { host: 'git', kind: 'pre', configured: 'git', failClosed: options.failClosed } as const
+  const response = formatResponse(verdict, target)
+  return { ...response, stderr: fitTerminal(response.stderr) }
 }
 
-function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
+function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.ProcessEnv): Promise<Verdict> {
   const ancestors = [...ancestorsOf(process.ppid)]
   const command = (): GitCommand => parseGitCommand(hook === 'shim' ? args : runningGit(ancestors))
   const call = { hook, args, lines: () => readText(), command }
   const descent = () => readDescent(process.pid, env)
-  return guardGit(call, { env, descent, cwd: process.cwd(), register: homeRegister(env) })
+  return guardGit(call, { env, descent, cwd: process.cwd(), store: homeStore(env) })
 }
 
 /** A person reads what git's hooks say: a terminal would break the lines within words. */
@@ -108,39 +87,49 @@ function runningGit(ancestors: readonly Ancestor[]): string[] {
   return git === undefined ? [] : readCommandLine(git.pid).slice(1)
 }
 
-/** Changes the claims as the event requires; only a wait takes longer than this call. */
-function judgeEvent(
+async function answerAgent(
+  options: HookOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<{ response: HookResponse; event?: HookEvent }> {
+  const { failClosed, agent: configured } = options
+  const given = takeInput(env)
+  const input = readObject(given?.length === 0 ? undefined : given)
+  const json = typeof input === 'string' ? eventOfPatch(input) : input
+  if (json === undefined) {
+    const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
+    return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
+  }
+  const event = readEvent(json, { configured, name: options.event, env })
+  const verdict = await orFault(options, event, env, checkTask, () =>
+    judgeEvent(event, options, env, given !== undefined),
+  )
+  const { host, kind } = event
+  return { response: formatResponse(verdict, { host, kind, configured, failClosed }), event }
+}
+
+/** Changes the claims as the event requires, and records it if the user chose that. */
+async function judgeEvent(
   event: HookEvent,
   options: HookOptions,
   env: NodeJS.ProcessEnv,
   usesPasses: boolean,
-): Verdict | Promise<Verdict> {
+): Promise<Verdict> {
   const agent = agentProcess(event.host, env)
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
-  const context = { register: homeRegister(env), agent, env, ticks, usesPasses }
-  const record = (verdict: Verdict): Verdict => recorded(event, verdict, options, context)
-  const verdict = withEachProcessReadOnce(() => handleEvent(event, options, context))
-  if (!verdict.block || options.waitMs === 0) return record(verdict)
-  return waitForCall(event, options, context)
-    .catch((error: unknown) => {
-      // The call was refused before: a wait that fails does not allow it.
-      const { name, sessionId: session } = event
-      noteWarning({ agent: options.agent, event: name, session, warning: errorMessage(error) }, env)
-      return verdict
-    })
-    .then(record)
+  const context: HookContext = { store: homeStore(env), agent, env, ticks, usesPasses, onWait: waitSignal }
+  const verdict = await withEachProcessReadOnce(() => handleEvent(event, options, context))
+  return options.record ? recorded(event, verdict, options, context) : verdict
 }
 
-/** Records a verdict, if the user chose that; a failure may change it. */
-function recorded(
+/** Records a verdict; a failure may change it. */
+async function recorded(
   event: HookEvent,
   verdict: Verdict,
   options: HookOptions,
   { agent, env }: HookContext,
-): Verdict {
-  if (!options.record) return verdict
-  const outcome = orFault(options, event, env, recordTask, () => {
+): Promise<Verdict> {
+  const outcome = await orFault(options, event, env, recordTask, async () => {
     // Recording is rare: its code is a file of its own, loaded only here.
     const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
     record({ event, verdict, agent, env })
@@ -152,16 +141,18 @@ function recorded(
 
 type EventName = Partial<Pick<HookEvent, 'name' | 'sessionId'>>
 
-function orFault<Judged>(
+async function orFault(
   options: HookOptions,
   event: EventName,
   env: NodeJS.ProcessEnv,
   task: string,
-  judge: () => Judged,
-): Judged | Verdict {
+  judge: () => Promise<Verdict>,
+): Promise<Verdict> {
   try {
-    return judge()
+    return await judge()
   } catch (error) {
+    // The listener is gone, so the signal ends this process as it would have without a wait.
+    if (error instanceof WaitEnded) process.kill(process.pid, error.signal)
     return fault(options, event, env, task, errorMessage(error))
   }
 }

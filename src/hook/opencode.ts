@@ -3,19 +3,20 @@
  *
  * @module stint/opencode
  */
-import { homeRegister } from '../lease/index.ts'
+import { homeStore } from '../lease/index.ts'
 import { ticksNow } from '../base/process/process-table.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { defaultChoices, type HookChoices } from './options.ts'
 import { type HookEvent, useOf } from './event.ts'
-import { handleEvent, retryToolCall, sessionName } from './handle-event.ts'
+import { sessionName } from './event-party.ts'
+import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './host.ts'
 import { hosts } from './hosts.ts'
 import { recordCall } from './record/record.ts'
 import { drainQueue } from './record/recorder.ts'
-import { checkTask, onFault, pass, recordTask, type Verdict } from './verdict.ts'
+import { allowed, checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 
 /** The part of OpenCode's client that tells a session's parent. */
 export interface SessionSource {
@@ -69,20 +70,19 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
     }
 
-    const given = { ...choices, scope, hold, waitMs, handover: false }
+    const given = { ...choices, scope, hold, waitMs }
     const handle = async (
       kind: EventKind,
       sessionId: string,
       more: Partial<HookEvent> = {},
     ): Promise<Verdict> => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
-      let verdict = pass
+      let verdict = allowed
       let task: string = checkTask
       try {
         sessions.add(sessionId)
-        const around = { register: homeRegister(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
-        verdict = handleEvent(event, given, around)
-        if (verdict.block && waitMs > 0) verdict = await retryToolCall(event, given, around)
+        const around = { store: homeStore(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
+        verdict = await handleEvent(event, given, around)
         task = recordTask
         if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict
@@ -146,7 +146,6 @@ const blank: HookEvent = {
   cwd: undefined,
   tool: undefined,
   callId: undefined,
-  batch: [],
   failure: undefined,
   interrupted: false,
   subagent: false,

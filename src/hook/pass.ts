@@ -8,7 +8,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { uptimeSeconds } from '../base/process/platform.ts'
 import { isSessionId } from '../base/text/id.ts'
-import type { Claim, Workspace } from '../lease/index.ts'
+import type { Claim, LeaseTarget } from '../lease/index.ts'
 
 // A pass tells `stint-hook.sh`, which starts no Node, that a claim of its session stands. The file
 // `pass/<session>` has a line for each workspace, with tabs between its fields. The script allows a call only
@@ -39,22 +39,22 @@ const passPath = (sessionId: string, env: NodeJS.ProcessEnv): string =>
 
 /** The pass for a claim in this epoch; undefined if the script could not check it. */
 export function passOf(
-  workspace: Workspace,
+  { path: top = '', key }: Pick<LeaseTarget, 'path' | 'key'>,
   claim: Claim,
   { epoch, agent, patienceMs }: { epoch: number; agent: Identity; patienceMs: number },
 ): Pass | undefined {
   const uptime = uptimeSeconds()
   if (uptime === undefined || agent.started === null) return undefined
   const isRepository = claim.paths.every((path) => !path.startsWith('/'))
-  const root = isRepository ? workspace.path : '-'
+  const root = isRepository ? top : '-'
   const covers = claim.paths.map((path) => {
     if (!isRepository) return path
-    return path === '**' ? workspace.path : join(workspace.path, path)
+    return path === '**' ? top : join(top, path)
   })
   if (![...covers, ...(isRepository ? [root] : [])].every(isPlain)) return undefined
   // The uptime counts sleep and the clock of a claim does not: a pass ends early, never late.
   const until = Math.floor(uptime + patienceMs / 2000)
-  return { key: workspace.key, epoch, until, agent, root, covers: covers.slice(0, maxCovers) }
+  return { key, epoch, until, agent, root, covers: covers.slice(0, maxCovers) }
 }
 
 const formatPass = ({ key, epoch, until, agent, root, covers }: Pass): string =>

@@ -1,25 +1,21 @@
 import { visibleText } from '../base/text/escape.ts'
 import {
-  activityText,
-  ageOf,
-  blockReason,
   type Claim,
   type ClaimActivity,
+  claimLiveness,
+  type Force,
+  forceOf,
   isInSharedServer,
   type Observation,
-  observeSession,
-  originText,
-  remainingMs,
+  presentProcess,
   roughDuration,
-  waitedMsOf,
-  type Waiter,
-  waitersText,
+  type SessionProcess,
 } from '../lease/index.ts'
 
 /** The decision of a hook about an event. `context` is for the model, where its host passes it on. */
 export type Verdict = { block: false; context?: string } | { block: true; reason: string }
 
-export const pass: Verdict = { block: false }
+export const allowed: Verdict = { block: false }
 
 /** The two tasks of a hook, either of which can fail. */
 export const checkTask = 'check whether another session holds this workspace'
@@ -35,59 +31,117 @@ export const onFault = (failClosed: boolean, choice: string, task: string, fault
         block: true,
         reason: `stint could not ${task} (${visibleText(fault)}), and ${choice} refuses the call in that case. Tell the user: \`stint doctor\` shows what is wrong.`,
       }
-    : pass
+    : allowed
 
-/**
- * The reason for refusing a tool call, for a model to act on: the holder, its work, and what to do now.
- * `waitedMs`: how long the hook has waited; `waiters`: those that wait now; `parent`: the session that the
- * refused party works for, if it is a subagent that is kept apart.
- */
-export const callRefusal = (
-  workspace: string,
+/** A claim in the way, what keeps it in force, and the process of its session to name. */
+interface Obstacle {
+  by: Claim
+  observation: Observation
+  force: Force
+  process: SessionProcess | undefined
+}
+
+function lookAt(by: Claim, observation: Observation): Obstacle {
+  const force = forceOf(by, observation) ?? { leftMs: 0, isLeftover: false }
+  return { by, observation, force, process: presentProcess(by, force, observation) }
+}
+
+/** The most characters of a refusal: a model reads it again and again. */
+const maxRefusal = 400
+
+interface Refused {
+  /** How long the hook has waited, in milliseconds. */
+  waitedMs: number
+  /** The session that the refused party works for, if it is a subagent that is kept apart. */
+  parent?: string
+  /** How a model of this host waits for a command, if it must say so. */
+  yieldHint?: string
+}
+
+/** The reason for refusing a tool call, for a model to act on: the holder, its work, and one instruction. */
+export function callRefusal(
   by: Claim,
   observation: Observation,
-  { waitedMs, waiters, parent }: { waitedMs: number; waiters: readonly Waiter[]; parent?: string },
-): string => {
-  const isSibling = parent !== undefined && by.ancestors?.includes(parent) === true
+  { waitedMs, parent, yieldHint = '' }: Refused,
+): string {
   const obstacle = lookAt(by, observation)
-  return [
-    holderText(workspace, obstacle, isSibling ? siblingSentence(by) : holderSentence(obstacle)),
-    ...(waitedMs === 0 ? [] : [`The hook has waited ${roughDuration(waitedMs)} for it.`]),
-    ...(waiters.length === 0
-      ? []
-      : [`${waitersText(waiters.map((each) => waitedMsOf(each, observation)))}.`]),
-    'Nothing was changed. Do not look for a way around it: continue with work that changes no files,',
-    isSibling ? siblingAdvice : advice(obstacle),
-    endText(obstacle),
-  ].join(' ')
+  if (parent !== undefined && by.ancestors?.includes(parent) === true) return siblingRefusal(obstacle)
+  const waited = waitedMs === 0 ? '' : ` The hook has waited ${roughDuration(waitedMs)}.`
+  const end = `${waited} Nothing was changed. Read on, or run \`stint lock wait --timeout 60s\`${yieldHint}, then read the files again and retry. If it stays held, tell your user.`
+  return fitted(opening(obstacle), workSentences(obstacle), end)
+}
+
+/** The first of these sentences that fits between the opening and the end. */
+function fitted(first: string, middles: readonly string[], end: string): string {
+  const fits = (middle: string): boolean => first.length + middle.length + end.length <= maxRefusal
+  return `${first}${middles.find(fits) ?? ''}${end}`
 }
 
 /** `stint lock wait` waits for other sessions only, and the end of the session would end both subagents. */
-const siblingAdvice =
-  'then try again, when that subagent is done; or end your turn, and tell the agent that started you.'
+const siblingRefusal = ({ by }: Obstacle): string =>
+  `parallel session lock held by ${shortId(by.session_id)} (${pidText(by)}) — wait for it: it is another subagent of your own session. Nothing was changed. Read on, and retry when that subagent is done; or end your turn, and tell the agent that started you.`
 
-function advice({ left, isInSharedServer }: Obstacle): string {
-  const close = isInSharedServer ? '' : 'close it, '
-  const help =
-    left === undefined ? `let that session finish, ${close}` : `end pid ${left.pid} if it is not needed, `
-  return `then try again (\`stint lock wait --timeout 60s\`, run as a command of its own, ends as soon as it is free); or tell the user, who can ${help}or start you in another git worktree.`
+/** The seed's sentence while the holder lives; a session that is dead or whose turn has ended has nothing to close. */
+function opening({ by, observation, force, process }: Obstacle): string {
+  const session = shortId(by.session_id)
+  if (force.isLeftover && process !== undefined) {
+    const left = claimLiveness(by, observation) === 'dead' ? 'its agent has died' : 'its turn has ended'
+    return `parallel session lock held by what session ${session} has left running: ${commandOf(process)} — ${left}; wait for that process.`
+  }
+  const held = `parallel session lock held by ${session} (${pidText(by)})`
+  if (!isInSharedServer(by, observation)) return `${held} — wait or close that session first.`
+  return `${held} — wait for that session. The pid is the app-server of all Codex windows: do not end it.`
 }
+
+/** What is known about the holder, the longest text first. */
+function workSentences({ by, observation, force, process }: Obstacle): string[] {
+  if (force.isLeftover) return []
+  const { agent = 'That session', prompt } = by.origin ?? {}
+  const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
+  const where = windowOf(by)
+  const work = process === undefined ? '' : ` and runs ${commandOf(process)}`
+  const words = prompt === undefined ? '' : ` (${quoted(prompt)})`
+  const who = visibleText(agent, 40)
+  const here = by.paths.includes('**') ? 'here' : `on ${listed(by.paths)}`
+  return [
+    ` ${who}${where} has worked ${here} for ${since}${words}${work}.`,
+    ` ${who}${where} has worked ${here} for ${since}${work}.`,
+    ` ${who}${where} has worked here for ${since}.`,
+    ` ${who} has worked here for ${since}.`,
+  ]
+}
+
+function windowOf({ origin }: Claim): string {
+  const { terminal, tmux_pane: pane } = origin ?? {}
+  if (pane !== undefined) return ` in tmux ${visibleText(pane, 10)}`
+  return terminal === undefined ? '' : ` in ${visibleText(terminal, 20)}`
+}
+
+/** Enough of an id to name its claim: commands take a prefix. */
+const shortId = (id: string): string =>
+  /^[0-9a-f]{8}-[0-9a-f-]{27}/.test(id) ? id.slice(0, 8) : visibleText(id, 40)
+
+const pidText = ({ holders: [holder] }: Claim): string =>
+  holder === undefined ? 'no pid' : `pid ${holder.pid}`
+
+const commandOf = ({ command, pid }: SessionProcess): string =>
+  `\`${visibleText(command, 60).replaceAll('`', "'")}\` (pid ${pid})`
 
 /**
  * The reason for refusing a git command, for a person or an agent. git may have `begun` to change files; if
  * it is `done`, it cannot be stopped any more.
  */
-export const gitRefusal = (
-  workspace: string,
+export function gitRefusal(
   by: Claim,
   observation: Observation,
   when: 'unbegun' | 'begun' | 'done',
-): string => {
+): string {
   const obstacle = lookAt(by, observation)
+  const [work = ''] = workSentences(obstacle)
   return [
-    holderText(workspace, obstacle, holderSentence(obstacle)),
+    opening(obstacle),
+    ...(work === '' ? [] : [work.trim()]),
     when === 'unbegun' ? 'Nothing was changed.' : '`git status` shows what git has changed already.',
-    endText(obstacle),
     ...(when === 'done' ? [] : ['To go on anyway, set STINT_BYPASS=1 for this one command.']),
   ].join('\n')
 }
@@ -96,69 +150,46 @@ export const gitRefusal = (
 export const sessionText = ({ sessionId }: { sessionId: string }): string =>
   `stint knows this session as ${visibleText(sessionId)}: if one of its tools asks for \`session\`, give it that.`
 
+/** Files that others have changed since a session last worked here: some names, and how many more. */
+export interface ChangedFiles {
+  files: readonly string[]
+  more: number
+}
+
 /** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
-export function handOverText(ended: readonly ClaimActivity[], { now }: Observation): string {
+export function handOverText(
+  ended: readonly ClaimActivity[],
+  { now }: Observation,
+  changed: ChangedFiles = { files: [], more: 0 },
+): string {
   const last = ended.at(-1)
   if (last === undefined) return ''
   const agent = last.origin?.agent === undefined ? '' : ` (${visibleText(last.origin.agent, 60)})`
   const what = last.paths.includes('**') ? 'this workspace' : `${listed(last.paths)} in this workspace`
-  const doing = last.purpose === null ? '' : `, doing ${quoted(last.purpose)}`
   const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(roughDuration)
   const more = ended.length - 1
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
-  return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
+  return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${others}. ${changedText(changed)}\`stint lock history\` shows more.`
 }
 
-/** A claim in the way, and what its session does. */
-interface Obstacle {
-  by: Claim
-  observation: Observation
-  /** Continues a sentence about the session. */
-  busy: string
-  /** The process that alone keeps the claim. */
-  left: { pid: number } | undefined
-  isInSharedServer: boolean
+function changedText({ files, more }: ChangedFiles): string {
+  if (files.length === 0) return 'Files that you know may have changed: read them again before you edit them. '
+  const names = files.map((file) => visibleText(file, 100)).join(', ')
+  return `Changed since: ${names}${more === 0 ? '' : ` and ${more} more`}. Read them again before you edit them. `
 }
 
-function lookAt(by: Claim, given: Observation): Obstacle {
-  const observation = observeSession(by, given)
-  const { text: busy, left } = activityText(by, observation)
-  return { by, observation, busy, left, isInSharedServer: isInSharedServer(by, observation) }
-}
-
-/** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
-function holderText(workspace: string, { by, observation, busy, left }: Obstacle, sentence: string): string {
-  const where = visibleText(workspace)
-  const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
-  const purpose = left === undefined ? by.purpose : null
-  const doing = purpose === null ? '' : `; it is doing ${quoted(purpose)}`
-  const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
-    roughDuration,
-  )
-  const who = originText(by.origin)
-  return `${sentence}. That session${who && ` (${who})`} has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
-}
-
-/** The end of a shared server would end the sessions of all windows, so that sentence asks only to wait. */
-function holderSentence({ by, isInSharedServer }: Obstacle): string {
-  const session = visibleText(by.session_id)
-  if (by.pid === null) return `parallel session lock held by ${session} — wait or close that session first`
-  if (!isInSharedServer) return blockReason(session, by.pid)
-  return `parallel session lock held by ${session} — wait for that session. Its pid ${by.pid} is the app-server of all Codex windows: do not end it`
-}
-
-const siblingSentence = ({ session_id }: Claim): string =>
-  `parallel session lock held by ${visibleText(session_id)} — wait for it: it is another subagent of your own session`
-
-function endText({ by, observation, left }: Obstacle): string {
-  const end = left === undefined ? 'Its claim expires' : 'It is free when the last such process has ended,'
-  return `${end} in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+/** Tells a model that its session no longer holds the workspace, although its turn goes on. */
+export function lossText(loss: ClaimActivity, { now }: Observation): string {
+  const ago = roughDuration(now.wall - loss.at)
+  const by = loss.by === undefined ? '' : ` by ${visibleText(loss.by, 60)}`
+  const how = loss.kind === 'break' ? `broken${by}` : `taken over${by}`
+  return `stint: your session's claim on this workspace was ${how} ${ago} ago, as it was not renewed in time. Files may have changed: read them again before you edit them.`
 }
 
 /** Text of another session, which cannot end the quotation: escaped once, as everything else in a message. */
-const quoted = (text: string): string => `"${visibleText(text, 200).replaceAll('"', "'")}"`
+const quoted = (text: string): string => `"${visibleText(text, 80).replaceAll('"', "'")}"`
 
 const listed = (paths: readonly string[]): string => {
-  const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))
+  const shown = paths.slice(0, 3).map((path) => visibleText(path, 60))
   return paths.length > 3 ? `${shown.join(', ')} and ${paths.length - 3} more` : shown.join(', ')
 }

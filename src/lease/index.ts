@@ -20,6 +20,7 @@ export {
   type Force,
   forceOf,
   isInForce,
+  msUntil,
   type Observation,
   type SessionProcess,
 } from './force.ts'
@@ -44,12 +45,21 @@ export {
   type AcquireAnswer,
   type AcquireRequest,
   areInConflict,
+  covers,
   type Decision,
   type Granted,
   overlap,
+  partyIn,
   type Refused,
 } from './rules.ts'
-export { firstWords, forgetPrompt, keepPrompt, promptedSessions, readPrompt } from './session-prompt.ts'
+export {
+  firstWords,
+  forgetPrompt,
+  keepPrompt,
+  promptedSessions,
+  readPrompt,
+  windowsOf,
+} from './session-prompt.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { type Waiter, waitersText } from './waiters.ts'
 export { type ClaimsView, type Decide, type Decided, WorkspaceClaims } from './workspace-claims.ts'

@@ -49,6 +49,8 @@ export interface AcquireRequest extends PartyRequest {
   isOneProcess?: boolean
   /** Called at each grant, and for a claim that does not have it yet. */
   origin?: () => ClaimOrigin
+  /** What has changed about where the session works, if its claim goes on. */
+  changes?: Partial<ClaimOrigin>
 }
 
 export type AcquireAnswer = Granted | Refused
@@ -179,7 +181,7 @@ function grant(
   if (ticks !== undefined) claim.ticks = ticks
   const purpose = request.purpose ?? current?.purpose
   if (purpose !== undefined) claim.purpose = purpose
-  const origin = current?.origin ?? request.origin?.()
+  const origin = current?.origin ? { ...current.origin, ...request.changes } : request.origin?.()
   if (origin !== undefined) claim.origin = origin
   if (party.ancestors !== undefined) claim.ancestors = [...party.ancestors]
   return claim

@@ -8,7 +8,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type ClaimOrigin, parseOrigin } from './claim.ts'
+import { type ClaimOrigin, isSameProcess, parseOrigin } from './claim.ts'
 
 // The first words of a session's prompt wait in a file of their own for the claim of its next call.
 
@@ -37,22 +37,35 @@ export function firstWords(prompt: string): string {
 
 /** The first words of a prompt, which must be without secrets, and the agent that has got it. */
 interface KeptPrompt {
+  /** Empty if the user wants them kept out of claims. */
   words: string
   agent: Identity | null
   origin?: ClaimOrigin
 }
 
-/** Keeps the first words of a session's prompt while its agent lives. */
+/** Keeps the first words of a session's prompt while its agent lives, and the windows that it has. */
 export function keepPrompt(sessionId: string, prompt: KeptPrompt, env: NodeJS.ProcessEnv): void {
   const home = stintHome(env)
   ensureHome(home)
   ensureHomeDirectory(promptsIn(home))
-  renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, JSON.stringify(prompt)))
+  const windows = windowsOf(sessionId, prompt.agent, env)
+  const text = JSON.stringify({ ...prompt, ...(windows.length > 1 && { windows }) })
+  renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, text))
+}
+
+/** The living processes that are known to have this session open, with the given one. */
+export function windowsOf(sessionId: string, agent: Identity | null, env: NodeJS.ProcessEnv): Identity[] {
+  const { agent: last, windows } = parseObject(readSmallFile(pathOf(sessionId, env)) ?? '') ?? {}
+  const known = [last, ...(Array.isArray(windows) ? (windows as unknown[]) : [])]
+    .map(parseIdentity)
+    .filter((process) => process !== undefined && liveness(process) !== 'dead') as Identity[]
+  const all = agent === null ? known : [agent, ...known]
+  return all.filter((process, index) => all.findIndex((other) => isSameProcess(other, process)) === index)
 }
 
 export function readPrompt(sessionId: string, env: NodeJS.ProcessEnv): string | undefined {
   const words = parseObject(readSmallFile(pathOf(sessionId, env)) ?? '')?.words
-  return isString(words) ? words : undefined
+  return isString(words) && words !== '' ? words : undefined
 }
 
 export function forgetPrompt(sessionId: string, env: NodeJS.ProcessEnv): void {

@@ -76,6 +76,8 @@ export interface WaitOptions {
   /** How long to wait while the request is refused, in milliseconds; by default not at all. */
   waitMs?: number
   signal?: AbortSignal
+  /** Called when the wait begins; the signal that it returns ends the wait. */
+  onWait?: () => AbortSignal
 }
 
 /** How long the last holder lets a waiter go first. */
@@ -173,13 +175,13 @@ export class WorkspaceClaims {
   /** Claims what the request asks for, or answers with the claim in the way after a wait of `waitMs`. */
   async tryAcquire(
     given: AcquireRequest,
-    { waitMs = 0, signal }: WaitOptions = {},
+    { waitMs = 0, signal, onWait }: WaitOptions = {},
   ): Promise<Decided<AcquireAnswer>> {
     const request = { ...given, descent: once(given.descent) }
     signal?.throwIfAborted()
     let decided = await this.#acquireAfterWaiters(request)
     if (!decided.answer.granted && waitMs > 0)
-      decided = await this.#wait(request, decided, decided.answer, waitMs, signal)
+      decided = await this.#wait(request, decided, decided.answer, waitMs, onWait?.() ?? signal)
     if (!decided.answer.granted)
       await this.activity.noteBlocked('refusal', request, decided.answer.by, decided.observation.now)
     return decided

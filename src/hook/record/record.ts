@@ -1,6 +1,6 @@
 import { stintHome } from '../../base/fs/home.ts'
 import type { HookEvent } from '../event.ts'
-import { sessionName } from '../handle-event.ts'
+import { sessionName } from '../event-party.ts'
 import type { Verdict } from '../verdict.ts'
 import { cleaned, cleaningFor } from './clean.ts'
 import { callRecords } from './entries.ts'
