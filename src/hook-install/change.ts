@@ -2,7 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import type { HostName } from '../hook/host.ts'
 import type { HookChoices } from '../hook/options.ts'
-import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
+import { acquireLease } from '../lease/index.ts'
 import type { InstallPlace } from './agents.ts'
 import {
   checkWritable,
@@ -139,7 +139,7 @@ function namingFile<Result>(path: string, act: () => Result): Result {
 /** Reads and writes a file under a lease: two stint processes must not overwrite each other's changes. */
 export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
   const lease = await acquireLease({
-    workspace: { path, key: computeWorkspaceHash(path) },
+    file: path,
     sessionId: newSessionId(),
     purpose: 'stint hook',
     ttlMs: 60_000,

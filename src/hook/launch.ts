@@ -28,21 +28,22 @@ const compiled: Compiled[] = []
 /** Each of the bundled modules requires what it uses, and `require` takes longer than most of them. */
 const loaded: Record<string, unknown> = {}
 
-const { call, isAnswered } = runMain()
-// Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
-if (call !== undefined) for (const each of compiled) addToCache(each, call)
-// Faster than to leave the end to Node, which would take the heap apart.
-if (isAnswered) process.exit()
+void runMain().then((call) => {
+  // Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
+  if (call !== undefined) for (const each of compiled) addToCache(each, call)
+  // Faster than to leave the end to Node, which would take the heap apart.
+  process.exit()
+})
 
 /** Runs the hook. If its code cannot be read, the host decides what a hook that failed means. */
-function runMain(): Ended {
+async function runMain(): Promise<Ended> {
   try {
-    return load('hook-main') as Ended
+    return await (load('hook-main') as { ended: Promise<Ended> }).ended
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
     process.stderr.write(`stint-hook: cannot load its code: ${(error as Error).message}\n`)
     process.exitCode = 1
-    return { call: undefined, isAnswered: false }
+    return undefined
   }
 }
 

@@ -4,12 +4,7 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeStore, readDescent } from '../lease/index.ts'
-import {
-  type Ancestor,
-  ancestorsOf,
-  readCommandLine,
-  withEachProcessReadOnce,
-} from '../base/process/platform.ts'
+import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
 import { agentProcess } from './agent-process.ts'
 import type { HookContext } from './begin-call.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
@@ -118,7 +113,7 @@ async function judgeEvent(
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
   const context: HookContext = { store: homeStore(env), agent, env, ticks, usesPasses, onWait: waitSignal }
-  const verdict = await withEachProcessReadOnce(() => handleEvent(event, options, context))
+  const verdict = await handleEvent(event, options, context)
   return options.record ? recorded(event, verdict, options, context) : verdict
 }
 

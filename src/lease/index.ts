@@ -13,6 +13,7 @@ export {
   wholeWorkspace,
 } from './claim.ts'
 export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
+export { waitingHookName } from './evidence.ts'
 export { fileRegister } from './file-register.ts'
 export { fileStore, homeStore } from './file-store.ts'
 export {

@@ -39,7 +39,7 @@ export async function examineInstalled(
   const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
   if (trialIn === undefined || installed.length === 0)
     return installed.map((each) => ({ ...each, ...examine(each, workspace), wasTried: false }))
-  const ground = prepareGround(trialIn)
+  const ground = await prepareGround(trialIn)
   const examined: Examined[] = []
   for (const each of installed) {
     const wasTried = isTriable(each, workspace)

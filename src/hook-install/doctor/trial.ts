@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { explained } from '../../base/errors/if-possible.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { type ProgramExit, runProgram } from '../../base/process/run-program.ts'
 import type { SettingsAgentName, TargetName } from '../../hook/host.ts'
-import { acquireLeaseSync, findWorkspace, homeRegister } from '../../lease/index.ts'
+import { acquireLease, homeStore } from '../../lease/index.ts'
 import { isHostVariable } from '../agents.ts'
 import { guardEvents, guardIn } from '../git/guard-text.ts'
 import { describeLoginShell } from '../git/shim.ts'
@@ -26,13 +25,15 @@ interface TrialGround {
 const holder = 'stint-doctor'
 
 /** Makes the ground of a trial in an empty directory; an error names the directory. */
-export const prepareGround = (directory: string): TrialGround =>
-  explained(
-    (error) => codedError(error, `prepare a trial in ${directory}`),
-    () => groundIn(directory),
-  )
+export async function prepareGround(directory: string): Promise<TrialGround> {
+  try {
+    return await groundIn(directory)
+  } catch (error) {
+    throw codedError(error, `prepare a trial in ${directory}`)
+  }
+}
 
-function groundIn(directory: string): TrialGround {
+async function groundIn(directory: string): Promise<TrialGround> {
   const ground = {
     home: join(directory, 'home'),
     free: join(directory, 'free'),
@@ -40,12 +41,12 @@ function groundIn(directory: string): TrialGround {
   }
   for (const path of [ground.free, ground.held]) mkdirSync(path, { mode: 0o700 })
   // The holder has no process: this one is an ancestor of the hook, which would take it for its own session.
-  acquireLeaseSync({
-    workspace: findWorkspace(ground.held),
+  await acquireLease({
+    workspace: ground.held,
     sessionId: holder,
     pid: null,
     purpose: 'the trial of stint doctor',
-    register: homeRegister({ STINT_HOME: ground.home }),
+    store: homeStore({ STINT_HOME: ground.home }),
   })
   return ground
 }

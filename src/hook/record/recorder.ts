@@ -1,7 +1,7 @@
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { acquireLease, homeRegister, type Lease, readPrompt } from '../../lease/index.ts'
+import { acquireLease, homeStore, type Lease, readPrompt } from '../../lease/index.ts'
 import { type KnownSecret, registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { filesystemStore, type SessionStore } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
@@ -35,7 +35,7 @@ async function tryLease(env: NodeJS.ProcessEnv): Promise<Lease | undefined> {
       sessionId: newSessionId(),
       purpose: 'stint-hook --record',
       ttlMs: 60_000,
-      register: homeRegister(env),
+      store: homeStore(env),
     })
   } catch (error) {
     if (error instanceof StintError && error.code === 'LOCK_HELD') return undefined
