@@ -73,12 +73,15 @@ const union = (a: readonly string[], b: readonly string[]): string[] => [...new 
  */
 function isEverybodys(directory: string, { HOME, TMPDIR }: Environment): boolean {
   const real = realPathOf(directory)
-  const temporary = [TMPDIR, '/tmp', '/var/tmp'].some((path) => path !== undefined && realPathOf(path) === real)
+  const temporary = [TMPDIR, '/tmp', '/var/tmp'].some(
+    (path) => path !== undefined && realPathOf(path) === real,
+  )
   return temporary || (HOME !== undefined && isAbsolute(HOME) && isWithin(realPathOf(HOME), real))
 }
 
 /** The directories below the home in which agents keep their own files, such as plans and notes. */
-const agentDirectories = '.claude .codex .cursor .copilot .gemini .qwen .config/opencode .local/share/opencode'
+const agentDirectories =
+  '.claude .codex .cursor .copilot .gemini .qwen .config/opencode .local/share/opencode'
 const agentVariables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'QWEN_HOME']
 
 /**
@@ -88,7 +91,9 @@ const agentVariables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'QWEN
 function isOwnOfAgent(path: string, env: Environment): boolean {
   const named = agentVariables.map((name) => env[name] ?? '')
   const usual = env.HOME ? agentDirectories.split(' ').map((name) => join(env.HOME ?? '', name)) : []
-  const directories = [...named, ...usual].filter((directory) => isAbsolute(directory) && existsSync(directory))
+  const directories = [...named, ...usual].filter(
+    (directory) => isAbsolute(directory) && existsSync(directory),
+  )
   if (directories.length === 0) return false
   const real = realPathOf(path)
   const around = directories.map(realPathOf).find((directory) => isWithin(real, directory))
@@ -154,7 +159,9 @@ const patchFields = ['command', 'input', 'patch', 'patchText']
 
 /** The files that an edit names: one, those of a list, or every file of its patch. Empty if none is known. */
 export function touchedPaths({ input }: Pick<Tool, 'input'>): string[] {
-  const lists = listFields.flatMap((field) => (Array.isArray(input[field]) ? (input[field] as unknown[]) : []))
+  const lists = listFields.flatMap((field) =>
+    Array.isArray(input[field]) ? (input[field] as unknown[]) : [],
+  )
   const items = [input, ...lists].flatMap((item) => pathsOf(item))
   const named = [...items, ...lists.filter((item) => typeof item === 'string')].filter((path) => path !== '')
   if (named.length > 0) return [...new Set(named)]

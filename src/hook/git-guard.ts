@@ -46,7 +46,11 @@ export async function guardGit(call: GitCall, caller: GitCaller): Promise<Verdic
   for (const directory of directories) {
     const claims = WorkspaceClaims.open(caller.store, { workspace: workspaceOf(directory) })
     const { record, observation } = await claims.read()
-    const by = findBlocker(record.claims.filter((claim) => claims.isHere(claim)), observation, caller)
+    const by = findBlocker(
+      record.claims.filter((claim) => claims.isHere(claim)),
+      observation,
+      caller,
+    )
     if (by === undefined) continue
     const when = call.hook === 'post-checkout' ? 'done' : change
     return { block: true, reason: gitRefusal(by, observation, when) }

@@ -131,11 +131,7 @@ const commandOf = ({ command, pid }: SessionProcess): string =>
  * The reason for refusing a git command, for a person or an agent. git may have `begun` to change files; if
  * it is `done`, it cannot be stopped any more.
  */
-export function gitRefusal(
-  by: Claim,
-  observation: Observation,
-  when: 'unbegun' | 'begun' | 'done',
-): string {
+export function gitRefusal(by: Claim, observation: Observation, when: 'unbegun' | 'begun' | 'done'): string {
   const obstacle = lookAt(by, observation)
   const [work = ''] = workSentences(obstacle)
   return [
@@ -173,7 +169,8 @@ export function handOverText(
 }
 
 function changedText({ files, more }: ChangedFiles): string {
-  if (files.length === 0) return 'Files that you know may have changed: read them again before you edit them. '
+  if (files.length === 0)
+    return 'Files that you know may have changed: read them again before you edit them. '
   const names = files.map((file) => visibleText(file, 100)).join(', ')
   return `Changed since: ${names}${more === 0 ? '' : ` and ${more} more`}. Read them again before you edit them. `
 }

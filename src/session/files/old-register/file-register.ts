@@ -14,7 +14,6 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../../base/errors/stint-error.ts'
-import { ensureHome, ensureHomeDirectory, homeError, stintHome } from '../../../base/fs/home.ts'
 import { createPrivateFile, makePrivateDirectories } from '../../../base/fs/private-file.ts'
 import { readSmallFile } from '../../../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../../../base/process/clock.ts'
