@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownIdentity } from '../src/base/process/liveness.ts'
 import { shellWord } from '../src/base/text/escape.ts'
-import { acquireLease, fileRegister, type Register } from '../src/lease/index.ts'
+import { acquireLease, fileStore } from '../src/lease/index.ts'
 import { sessionLocked } from '../src/session/session-errors.ts'
 import { hookBin } from './support/hook-host.ts'
 import { deadPid, plant } from './support/plant.ts'
@@ -134,10 +134,8 @@ test('the refusal of a hook names the holder, and does not control the terminal'
 })
 
 test('the error of a lease that another session holds does not control the terminal', async () => {
-  const register = fileRegister(join(world.home, 'locks')) as Register
-  const refused = await acquireLease({ sessionId: 'mine', workspace, register }).catch(
-    (error: Error) => error,
-  )
+  const store = fileStore(world.home)
+  const refused = await acquireLease({ sessionId: 'mine', workspace, store }).catch((error: Error) => error)
   expect(refused).toMatchObject({ code: 'LOCK_HELD', message: expect.stringContaining('theirs') as string })
   expect(String(refused)).not.toMatch(obeyed)
 })

@@ -16,8 +16,8 @@ async function setup({ stint }, callers) {
   )
   await pool.query(`INSERT INTO lock SELECT 'r' || i, 1 FROM generate_series(0, 63) AS i`)
   const { acquireLease } = await import(stint.library)
-  const { postgresRegister } = await import(library)
-  return { callers, server, pool, acquireLease, register: postgresRegister({ pool }) }
+  const { postgresLeases } = await import(library)
+  return { callers, server, pool, acquireLease, store: postgresLeases({ pool }) }
 }
 
 /** Every caller has its own resource, so that no caller waits for another. */
@@ -31,8 +31,8 @@ async function costOfCycles(state, cycle) {
   return Number(process.hrtime.bigint() - start) / (each * state.callers)
 }
 
-async function ours({ acquireLease, register }, resource) {
-  const lease = await acquireLease({ register, resource, sessionId: resource })
+async function ours({ acquireLease, store }, resource) {
+  const lease = await acquireLease({ store, resource, sessionId: resource })
   assert(await lease.release())
 }
 

@@ -3,14 +3,7 @@
  *
  * @module stint/driver
  */
-export type {
-  ActivityLogs,
-  LeaseStore,
-  Now,
-  Register,
-  RegisterEntry,
-  WaiterEntries,
-} from '../lease/index.ts'
+export type { ActivityLogs, LeaseStore, Now, Register, RegisterEntry, WaiterEntries } from '../lease/index.ts'
 export {
   auditHash,
   createStore,

@@ -10,6 +10,7 @@ export {
   defaultTtlMs,
   isSameProcess,
   maxTtlMs,
+  noClaims,
   wholeWorkspace,
 } from './claim.ts'
 export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'

@@ -136,6 +136,7 @@ export class WorkspaceClaims {
 
   /** Whether paths are at, above or below the target. All are, but outside of repositories. */
   isHere({ paths }: { paths: readonly string[] }): boolean {
+    if (this.target.whole.includes('**')) return true
     return overlap({ paths, mode: 'exclusive' }, { paths: this.target.whole, mode: 'exclusive' })
   }
 

@@ -4,11 +4,10 @@ import { PostgresProxy } from '../../test/support/postgres-proxy.ts'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { until } from '../../test/support/world.ts'
 import { acquireLease } from '../lease/lease.ts'
-import type { Register } from '../lease/register.ts'
 import { newManifest, revised } from '../session/manifest.ts'
 import { noGuard } from '../session/session-secrets.ts'
 import { migrate } from './migrate.ts'
-import { postgresRegister } from './register.ts'
+import { postgresLeases } from './leases.ts'
 import { PostgresDriver, postgresStore } from './store/driver.ts'
 
 let primary: PostgresServer
@@ -31,11 +30,7 @@ afterAll(async () => {
 })
 
 const lease = (from: pg.Pool, resource: string, sessionId: string) =>
-  acquireLease({
-    register: postgresRegister({ pool: from, timeoutMs: 60_000 }) as Register,
-    resource,
-    sessionId,
-  })
+  acquireLease({ store: postgresLeases({ pool: from, timeoutMs: 60_000 }), resource, sessionId })
 
 /** How many commits wait for the standby, of statements that were sent after this time of the server. */
 async function countWaiting(since = '-infinity'): Promise<number> {

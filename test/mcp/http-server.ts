@@ -13,7 +13,7 @@ import {
 import { HeldClaims } from '../../src/cli/mcp/held-claims.ts'
 import { allTools, createServer } from '../../src/cli/mcp/serve.ts'
 import { defineTool, type ServerState } from '../../src/cli/mcp/tool.ts'
-import { openRegister, openStore } from '../../src/cli/store.ts'
+import { openLeases, openStore } from '../../src/cli/store.ts'
 
 const fixture = {
   title: 'Fixture',
@@ -51,7 +51,7 @@ export class HttpServer implements AsyncDisposable {
       throw new Error(message)
     }
     const state = {
-      register: await openRegister(undefined, unexpected),
+      leases: await openLeases(undefined, unexpected),
       store: await openStore(undefined, unexpected),
       held: new HeldClaims(),
     }

@@ -48,12 +48,13 @@ export const buildNoSync = (directory: string): string =>
     '-fPIC',
   )
 
-/** A library that, when preloaded, makes all file systems look like one without symbolic links. */
+/** A library that, when preloaded, makes all file systems look like one without links. */
 export const buildNoLinks = (directory: string): string =>
   buildC(
     directory,
     `#include <errno.h>
-     int symlink(const char *target, const char *path) { errno = EPERM; return -1; }`,
+     int symlink(const char *target, const char *path) { errno = EPERM; return -1; }
+     int link(const char *from, const char *to) { errno = EPERM; return -1; }`,
     '-shared',
     '-fPIC',
   )

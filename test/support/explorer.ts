@@ -89,11 +89,11 @@ function writersModel(options: Exploration): Model {
   const writerNumber = (writer: Writer): number => {
     // A writer at its end needs no memory; a dead one is equal to it.
     const { name, index, done } = writer
-    const kept = done === swaps * 2 ? { ...idle, name, index, done } : unreduced ? writer : reduced(writer, options)
+    const kept =
+      done === swaps * 2 ? { ...idle, name, index, done } : unreduced ? writer : reduced(writer, options)
     return writers.numberOf(JSON.stringify(kept), kept)
   }
-  const atItsEnd = (writer: number): number =>
-    writerNumber({ ...writers.valueOf(writer), done: swaps * 2 })
+  const atItsEnd = (writer: number): number => writerNumber({ ...writers.valueOf(writer), done: swaps * 2 })
 
   // The next call of a writer depends only on the writer and the directory: each pair is computed once.
   const edges = new Map<number, Edge>()

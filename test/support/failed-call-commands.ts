@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
-import { acquireLease, fileRegister } from '../../src/lease/index.ts'
+import { acquireLease, fileStore } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { type Answer, type Ended, type FaultedCommand, FaultWorld } from './failed-calls.ts'
 import { type HomeFacts, isUnchanged } from './home-facts.ts'
@@ -40,13 +40,13 @@ export async function stockedWorld(): Promise<FaultWorld> {
   await holder.tell({ do: 'create', options: { id: 'crashed' } })
   await holder.tell({ do: 'append', type: 'message', data: { n: 1 } })
   await holder.signal('SIGKILL')
-  const register = fileRegister(join(home, 'locks'))
+  const leases = fileStore(home)
   // Without a process: the commands are children of this one, which would make them parties below it.
   await acquireLease({
     sessionId: 'other',
     pid: null,
     workspace: world.workspace,
-    register,
+    store: leases,
     ttlMs: 3_600_000,
   })
   for (const args of [['lock', 'acquire', '--session', 'me', '--resource', 'db', '--ttl', '1d']])

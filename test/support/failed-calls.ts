@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { dirname, join } from 'node:path'
 import { getSystemErrorName } from 'node:util'
 import { type ErrorCode, errorTable } from '../../src/base/errors/error-table.ts'
-import { acquireLease, fileRegister } from '../../src/lease/index.ts'
+import { acquireLease, fileStore } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { buildFailCall } from './build-c.ts'
 import { copyTree } from './copy-tree.ts'
@@ -236,8 +236,8 @@ async function faultsLater(place: string): Promise<string[]> {
     })
   }
   await attempt('no lease is granted', async () => {
-    const register = fileRegister(join(home, 'locks'))
-    await (await acquireLease({ sessionId: 'later', resource: 'later', register })).release()
+    const store = fileStore(home)
+    await (await acquireLease({ sessionId: 'later', resource: 'later', store })).release()
   })
   return faults
 }

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { allClaims, fileRegister } from '../../src/lease/index.ts'
+import { allClaims, fileStore } from '../../src/lease/index.ts'
 import { FilesystemDriver } from '../../src/session/files/driver.ts'
 import { createStore } from '../../src/session/index.ts'
 import { allOf } from './all-of.ts'
@@ -31,7 +31,7 @@ export interface HomeFacts {
 /** Reads everything in the home of a place, in this process and without a fault. */
 export async function readHomeFacts(place: string): Promise<HomeFacts> {
   const home = join(place, 'home')
-  const { targets, unreadable } = await allClaims(fileRegister(join(home, 'locks')))
+  const { targets, unreadable } = await allClaims(fileStore(home))
   if (unreadable.length > 0) throw new Error(`unreadable claims: ${JSON.stringify(unreadable)}`)
   const driver = new FilesystemDriver({ home })
   const ids = (await driver.ids()).sort()

@@ -1,11 +1,23 @@
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHome } from '../../src/base/fs/home.ts'
-import { computeWorkspaceHash } from '../../src/lease/injected-io-lock.ts'
-import { ownIdentity } from '../../src/base/process/liveness.ts'
+import { nodeFiles } from '../../src/lease/file-register.ts'
+import {
+  type Claim,
+  type ClaimsRecord,
+  computeWorkspaceHash,
+  noClaims,
+  type Now,
+} from '../../src/lease/index.ts'
 import { type Finished, stintBin, World } from './world.ts'
 
-/** A world with a home and a workspace of its own. */
+/** Makes a directory a repository: the least that git takes for one. */
+export function makeRepository(directory: string): void {
+  for (const name of ['objects', 'refs']) mkdirSync(join(directory, '.git', name), { recursive: true })
+  writeFileSync(join(directory, '.git', 'HEAD'), 'ref: refs/heads/main\n')
+}
+
+/** A world with a home and a workspace of its own, which is a repository. */
 export class LockWorld extends World {
   readonly home = join(this.tmp, 'home')
   readonly workspace = join(this.tmp, 'work')
@@ -13,7 +25,7 @@ export class LockWorld extends World {
   constructor(parent?: string) {
     super({}, parent)
     this.env.STINT_HOME = this.home
-    mkdirSync(this.workspace)
+    makeRepository(this.workspace)
   }
 
   get key(): string {
@@ -40,29 +52,26 @@ export class LockWorld extends World {
     ensureHome(this.home)
     mkdirSync(this.locks, { recursive: true, mode: 0o700 })
     const epochs = readdirSync(this.locks).map(Number)
-    symlinkSync(text, join(this.locks, String(Math.max(0, ...epochs) + 1)))
+    writeFileSync(join(this.locks, String(Math.max(0, ...epochs) + 1)), text, { mode: 0o600 })
   }
 
-  plantClaim(claim: object, more: object = {}): void {
-    const boot = ownIdentity().boot.slice(0, 8)
-    const full = {
+  /** Plants a claim of five minutes that belongs to no process, unless told otherwise. */
+  plantClaim(claim: Partial<Claim>, more: Partial<ClaimsRecord> = {}): void {
+    const { wall, mono, clock } = nodeFiles.now() as Now
+    const full: Claim = {
       session_id: 'planted',
-      acquired_at: Date.now(),
-      refreshed_at: Date.now(),
-      ttl_ms: 300_000,
+      holders: [],
+      paths: ['**'],
+      mode: 'exclusive',
       fence: 1,
+      first_fence: 1,
+      acquired_at: Math.round(wall),
+      clock,
+      until: Math.round(mono + 300_000),
+      until_wall: Math.round(wall + 300_000),
       ...claim,
     }
-    this.plant(
-      JSON.stringify({
-        schema_version: 1,
-        workspace: this.workspace,
-        generation: 0,
-        boot,
-        claims: [full],
-        ...more,
-      }),
-    )
+    this.plant(JSON.stringify({ ...noClaims(this.workspace), claims: [full], ...more }))
   }
 }
 

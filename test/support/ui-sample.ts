@@ -29,7 +29,7 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
   title: null,
   purpose: 'Make the checkout accept vouchers',
   holds: [{ ...shop, paths: ['**'], fence: 12 }],
-  work: { kind: 'Bash', name: 'npm', pid: 41_690, since: ago(3), text: 'runs npm test (pid 41690) for 3m' },
+  work: { pid: 41_690, command: 'npm test', text: 'runs `npm test` (pid 41690)' },
   waits_for: null,
   workspace: shop.name,
   last_at: ago(0.1),
@@ -44,7 +44,7 @@ export const sampleNow: NowView = {
   tiles: [
     tile({
       session_id: '9c2d7e10-1111-4222-8333-444455556666',
-      state: 'waits-for-you',
+      state: 'damaged',
       agent: 'Codex',
       origin: { agent: 'Codex', terminal: 'pts/7' },
       since: ago(12),
@@ -52,7 +52,8 @@ export const sampleNow: NowView = {
       purpose: 'Publish the new price list',
       workspace: site.name,
       holds: [{ ...site, paths: ['**'], fence: 4 }],
-      work: { kind: 'Bash', name: null, pid: null, since: ago(12), text: 'asks you about Bash, for 12m' },
+      work: null,
+      recorded: 'damaged',
     }),
     tile({
       session_id: 'ses_01KC4X8T5M2Q7R9V3W6Y8Z0A1B',
@@ -90,11 +91,9 @@ export const sampleNow: NowView = {
       workspace: site.name,
       holds: [{ ...site, paths: ['src/layout'], fence: 9 }],
       work: {
-        kind: null,
-        name: 'node',
         pid: 39_001,
-        since: ago(8),
-        text: 'node (pid 39001) still runs, for 8m',
+        command: 'node build.js',
+        text: 'its turn has ended, but `node build.js` (pid 39001) still runs',
       },
     }),
     tile({
@@ -112,9 +111,8 @@ export const sampleNow: NowView = {
     }),
   ],
   totals: {
-    'waits-for-you': 1,
     crashed: 1,
-    damaged: 0,
+    damaged: 1,
     waiting: 1,
     working: 1,
     background: 1,
@@ -187,20 +185,14 @@ export const sampleWorkspace: WorkspaceView = {
   claims: [
     {
       session_id: claude,
-      standing: 'busy',
+      state: 'held',
       acquired_at: ago(20),
       paths: ['**'],
       mode: 'exclusive',
       fence: 12,
       purpose: 'Make the checkout accept vouchers',
       origin: { agent: 'Claude Code' },
-      work: {
-        kind: 'Bash',
-        name: 'npm',
-        pid: 41_690,
-        since: ago(3),
-        text: 'runs npm test (pid 41690) for 3m',
-      },
+      work: { pid: 41_690, command: 'npm test', text: 'runs `npm test` (pid 41690)' },
     },
   ],
   waiters: [

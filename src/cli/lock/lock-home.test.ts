@@ -28,9 +28,7 @@ test('an existing home keeps its mode and gets private directories; one that oth
   mkdirSync(world.home)
   for (const mode of [0o755, 0o775, 0o757]) {
     chmodSync(world.home, mode)
-    const key = `${mode}`
-    mkdirSync(join(world.workspace, key))
-    const result = await world.lock(['acquire', '--session', 'a'], join(world.workspace, key))
+    const result = await world.lock(['acquire', '--session', 'a', '--resource', `mode-${mode}`])
     expect(statSync(world.home).mode & 0o777).toBe(mode)
     if (mode === 0o755) expect(result.code).toBe(0)
     else expect([result.code, errorOf(result)?.code]).toEqual([4, 'HOME_UNSAFE'])
@@ -100,7 +98,7 @@ test('a deleted current directory is NOT_FOUND, unless a workspace is named', as
   expect(validEnvelope(`${named}\n`)).toMatchObject({ ok: true, data: { workspace: world.workspace } })
 })
 
-test('acquire and release report a home that is read-only or full; in a full one a release works', async () => {
+test('acquire and release report a home that is read-only or full', async () => {
   await using world = new LockWorld()
   const inMount = async (size: string, then: string, command: string) => {
     const lock = (what: string) => `"$0" "$1" lock ${what} --session a --workspace / --json`
@@ -113,11 +111,11 @@ test('acquire and release report a home that is read-only or full; in a full one
   const full = 'cat /dev/zero > "$STINT_HOME/x" 2>/dev/null'
   for (const command of ['acquire', 'release'])
     expect((await inMount('size=64k', readOnly, command)).error).toMatchObject({ code: 'READ_ONLY' })
-  expect((await inMount('size=64k', full, 'acquire')).error).toMatchObject({
-    code: 'DISK_FULL',
-    suggestion: expect.stringMatching(/^Free some space/),
-  })
-  expect((await inMount('size=64k', full, 'release')).data).toMatchObject({ released: true })
+  for (const command of ['acquire', 'release'])
+    expect((await inMount('size=64k', full, command)).error).toMatchObject({
+      code: 'DISK_FULL',
+      suggestion: expect.stringMatching(/^Free some space/),
+    })
 })
 
 test('a read-only, full or foreign home is a coded error, never a hang or "acquired"', async () => {
@@ -156,7 +154,7 @@ test('a read-only, full or foreign home is a coded error, never a hang or "acqui
   expect([file.code, errorOf(file)?.code]).toEqual([4, 'HOME_UNSAFE'])
 })
 
-test('a file system without symbolic links is LOCK_UNSUPPORTED, for a lease and for a session', async () => {
+test('a file system without links is LOCK_UNSUPPORTED, for a lease and for a session', async () => {
   await using world = new LockWorld()
   world.env.LD_PRELOAD = buildNoLinks(world.tmp)
   const lease = await world.lock(['acquire', '--session', 'a'])
@@ -173,6 +171,6 @@ test('the error of a failed call names the call and its path', async () => {
   const { stdout } = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
   expect(validEnvelope(stdout).error).toMatchObject({
     code: 'READ_ONLY',
-    detail: expect.stringMatching(/^errno=EROFS call=symlink path=.*\/home\/locks\/\w{12}\/\d+$/) as string,
+    detail: expect.stringMatching(/^errno=EROFS call=open path=.*\/home\/locks\/\w{12}\/\.\w+$/) as string,
   })
 })

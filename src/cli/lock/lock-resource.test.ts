@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
-import { acquireLeaseSync } from '../../lease/lease.ts'
-import { memoryRegister } from '../../lease/register.ts'
+import { acquireLease, memoryStore } from '../../lease/index.ts'
 
 test('a resource is claimed like a workspace, from any directory, and apart from every workspace', async () => {
   await using world = new LockWorld()
@@ -54,17 +53,16 @@ test.each([
   expect(dataOf(await world.lock(['status', '--all']))).toMatchObject({ workspaces: [] })
 })
 
-test('acquireLease claims a resource as the command does: for one session, without paths', () => {
-  const register = memoryRegister()
-  const lease = acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'a' })
+test('acquireLease claims a resource as the command does: for one session, without paths', async () => {
+  const store = memoryStore()
+  await using lease = await acquireLease({ store, resource: 'deploy:prod', sessionId: 'a' })
   expect(lease.workspace).toBe('deploy:prod')
-  expect(() => acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'b' })).toThrow(
+  await expect(acquireLease({ store, resource: 'deploy:prod', sessionId: 'b' })).rejects.toThrow(
     'is held by a',
   )
-  expect(() => acquireLeaseSync({ register, resource: 'x', paths: ['src'], sessionId: 'b' })).toThrow(
+  await expect(acquireLease({ store, resource: 'x', paths: ['src'], sessionId: 'b' })).rejects.toThrow(
     'has no paths',
   )
-  lease.releaseSync()
 })
 
 test('a refusal says what is held, since when, by whom and until when, with advice that fits', async () => {
@@ -75,10 +73,10 @@ test('a refusal says what is held, since when, by whom and until when, with advi
     const options = { cwd: world.workspace, env: { STINT_OUTPUT: '' } }
     return (await world.stint(['lock', 'acquire', '--session', 'b', ...target], options)).stderr
   }
-  const held = `for [^,]+, by pid ${holder.pid}, which is alive; it ends in (4m\\d+s|5m) unless it is refreshed\\.`
+  const held = `for [^,]+, by pid ${holder.pid}, which is alive; it ends in (4m\\d+s|5m) unless it is renewed\\.`
   expect(await refuse('--resource', 'deploy:prod')).toMatch(
     new RegExp(
-      `deploy:prod is held by a, .*\\(LOCK_HELD\\)\\n  Held: all of it, ${held} Wait for the holder \\(--wait\\), or end that session\\.\\n$`,
+      `deploy:prod is held by a, .*\\(LOCK_HELD\\)\\n  Held: the whole workspace, ${held} Wait for the holder \\(--wait\\), or end that session\\.\\n$`,
     ),
   )
   expect(await refuse('--path', 'src/api')).toMatch(new RegExp(`Held: src/api, ${held} .*claim other paths`))

@@ -59,13 +59,15 @@ function readLink(path: string): string {
   }
 }
 
-test('a directory without git is free only when those above it are, and a resource when it is released', async () => {
+test('outside of repositories, a directory is free only when those above it are, and a resource when it is released', async () => {
   await using world = new LockWorld()
-  const inner = join(world.workspace, 'inner')
-  mkdirSync(inner)
-  await world.lock(['acquire', '--session', 'theirs'])
+  const outer = join(world.tmp, 'outer')
+  const inner = join(outer, 'inner')
+  mkdirSync(inner, { recursive: true })
+  await world.lock(['acquire', '--session', 'theirs'], outer)
   expect(await world.lock(['wait', '--timeout', '0s'], inner)).toMatchObject({ code: 4 })
-  await world.lock(['release', '--session', 'theirs'])
+  expect(await world.lock(['wait', '--timeout', '0s'], world.home)).toMatchObject({ code: 0 })
+  await world.lock(['release', '--session', 'theirs'], outer)
   expect(await world.lock(['wait', '--timeout', '0s'], inner)).toMatchObject({ code: 0 })
   await world.lock(['acquire', '--session', 'theirs', '--resource', 'deploy'])
   const wait = ['wait', '--timeout', '0s', '--resource', 'deploy']

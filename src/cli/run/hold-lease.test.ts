@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import type { CommandContext } from '../../command/context.ts'
-import { acquireLeaseSync } from '../../lease/index.ts'
+import { acquireLease } from '../../lease/index.ts'
 import { holdLease } from './hold-lease.ts'
 import { openClaims } from '../lock/lock-options.ts'
 
@@ -24,10 +24,10 @@ test('a program that cannot join the lease has lost it at once', async () => {
   const options = { ...none, path: [], 'no-undo': true }
   const held = await holdLease(context, options)
   const claims = await openClaims({}, () => {})
-  claims.releaseSync({ sessionId: 'mine' })
-  const theirs = acquireLeaseSync({ sessionId: 'theirs' })
+  await claims.release({ sessionId: 'mine' })
+  const theirs = await acquireLease({ sessionId: 'theirs' })
   await held.join(process.pid)
   await expect(Promise.race([held.lost, 'not yet'])).rejects.toMatchObject({ code: 'LOCK_LOST' })
-  theirs.releaseSync()
+  await theirs.release()
   for (const release of releases) release()
 })

@@ -1,9 +1,9 @@
 import {
   chownSync,
   existsSync,
-  lutimesSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -181,50 +181,33 @@ test('--scope sessions removes sessions whose creator died before they were fini
   expect([unfinished, beingCreated, session].map((path) => existsSync(path))).toEqual([false, true, true])
 })
 
-test('locks that no session holds or has used for a week are swept, and their fences never come again', async () => {
+test('the claims of sessions that are gone, and files of killed swaps, are swept; fences never come again', async () => {
   await using world = new FullWorld()
   const locks = join(world.home, 'locks')
   const lock = async (resource: string, ...args: string[]): Promise<Record<string, unknown>> => {
     const result = await world.stint(['lock', ...args, '--session', 'a', '--resource', resource, '--json'])
     return result.envelope().data as Record<string, unknown>
   }
-  const used = await lock('old', 'acquire', '--ttl', '30d')
+  const gone = await lock('gone', 'acquire', '--ttl', '1ms')
   const held = await lock('held', 'acquire', '--ttl', '30d')
-  const young = await lock('young', 'acquire')
-  for (const resource of ['old', 'young']) await lock(resource, 'release')
   const of = ({ workspace_key }: Record<string, unknown>): string => join(locks, String(workspace_key))
-  const makeOld = (path: string): void => {
-    const eightDaysAgo = Date.now() / 1000 - 8 * 86_400
-    for (const name of readdirSync(path)) lutimesSync(join(path, name), eightDaysAgo, eightDaysAgo)
-  }
-  const epochs = readdirSync(of(used)).map(Number)
-  makeOld(of(used))
-  makeOld(of(held))
-  const staged = world.place(locks, `.new-${ulid()}`)
-  const beingMade = world.place(locks, `.new-${ulid()}`)
+  const [staged, beingMade] = [join(of(held), `.${ulid()}`), join(of(held), `.${ulid()}`)]
+  for (const path of [staged, beingMade]) writeFileSync(path, '')
   utimesSync(staged, 0, 0)
 
   const before = treeHash(world.home)
   const would = await world.sweep('--dry-run')
   expect(treeHash(world.home)).toBe(before)
-  const swept = would.removed.filter(({ reason }) => reason === 'unused-lock').map(({ path }) => path)
-  expect(swept).toEqual([staged, of(used)])
-  const sweepLocks = async (...flags: string[]): Promise<string[]> =>
-    (await removedPaths(world, ...flags)).filter((path) => path.startsWith(locks))
-  expect(await sweepLocks('--older-than', '9d')).toEqual([staged])
-  expect(await sweepLocks()).toEqual([of(used)])
-  expect([staged, of(used), of(held), of(young), beingMade].map((path) => existsSync(path))).toEqual([
-    false,
-    false,
-    true,
-    true,
-    true,
-  ])
-  const logs = [used, held].map(({ workspace_key }) => join(world.home, 'activity', `${workspace_key}.log`))
-  expect(logs.map((path) => existsSync(path))).toEqual([false, true])
-  const again = await lock('old', 'acquire')
-  expect(Number(again.epoch)).toBeGreaterThan(Math.max(...epochs))
-  expect(Number(again.fence)).toBeGreaterThan(Number(used.fence))
+  const swept = would.removed.filter(({ reason }) => reason === 'ended-claims').map(({ path }) => path)
+  expect(swept.sort()).toEqual([of(gone), of(held)].sort())
+  const sweepLocks = async (): Promise<string[]> =>
+    (await removedPaths(world)).filter((path) => path.startsWith(locks))
+  expect((await sweepLocks()).sort()).toEqual(swept)
+  expect(await sweepLocks()).toEqual([])
+  expect([staged, beingMade].map((path) => existsSync(path))).toEqual([false, true])
+  const { claims } = JSON.parse(readFileSync(join(of(gone), '2'), 'utf8')) as { claims: unknown[] }
+  expect(claims).toEqual([])
+  expect(Number((await lock('gone', 'acquire')).fence)).toBeGreaterThan(Number(gone.fence))
   expect(await lock('held', 'status', '--fence', String(held.fence))).toMatchObject({ claims: [{}] })
 })
 

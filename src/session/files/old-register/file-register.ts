@@ -526,4 +526,3 @@ function readClocks(): Now {
   const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
   return { wall: systemClock.now(), mono: systemClock.mono(), clock }
 }
-

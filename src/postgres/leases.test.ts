@@ -1,13 +1,12 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
-import { orderOfGrants } from '../../test/support/waiting-order.ts'
+import { until } from '../../test/support/world.ts'
 import { acquireLease } from '../lease/lease.ts'
 import { leaseStatus } from '../lease/lease-status.ts'
-import type { Register } from '../lease/register.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { migrate } from './migrate.ts'
-import { postgresRegister } from './register.ts'
+import { postgresLeases } from './leases.ts'
 import { purge } from './store/purge.ts'
 
 let server: PostgresServer
@@ -40,7 +39,7 @@ describe.each<[string, pg.PoolConfig]>([
   ['PostgreSQL, with one connection for all', { max: 1 }],
   ['PostgreSQL, where transactions are serializable', serializable],
 ])('a register in %s', (_, config) => {
-  test.each(registerConformance(async () => postgresRegister({ pool: await open(config) }) as Register))(
+  test.each(registerConformance(async () => postgresLeases({ pool: await open(config) }).register))(
     '$title',
     async ({ run }) => {
       await expect(run()).resolves.toBeUndefined()
@@ -48,67 +47,63 @@ describe.each<[string, pg.PoolConfig]>([
   )
 })
 
-test('waiters get a lease on a server in the order in which they came', async () => {
-  const register = postgresRegister({ pool: await open() }) as Register
-  expect(await orderOfGrants(register, 4)).toEqual(['waiter-0', 'waiter-1', 'waiter-2', 'waiter-3'])
-})
-
-test('a lease can be waited for where the schema has no table of waiters yet', async () => {
-  const pool = await open()
-  await pool.query('ALTER TABLE stint.waiter RENAME TO hidden')
-  try {
-    const on = { register: postgresRegister({ pool }) as Register, resource: 'deploy' }
-    const holder = await acquireLease({ ...on, sessionId: 'a' })
-    const waiting = acquireLease({ ...on, sessionId: 'b', wait: '1m' })
-    await holder.release()
-    expect(await (await waiting).release()).toBe(true)
-  } finally {
-    await pool.query('ALTER TABLE stint.hidden RENAME TO waiter')
-  }
+test('waiters are seen while they wait, and each gets the lease', async () => {
+  const store = postgresLeases({ pool: await open() })
+  const on = { store, resource: 'deploy' }
+  const holder = await acquireLease({ ...on, sessionId: 'a' })
+  const names = ['b', 'c', 'd']
+  const waiting = names.map(async (sessionId) =>
+    (await acquireLease({ ...on, sessionId, wait: '1m' })).release(),
+  )
+  const waiters = async () => (await leaseStatus(on)).waiters.map(({ sessionId }) => sessionId)
+  await until('all wait', async () => (await waiters()).length === names.length)
+  expect((await waiters()).sort()).toEqual(names)
+  await expect(acquireLease({ ...on, sessionId: 'e' })).rejects.toThrow('3 sessions wait for it')
+  await holder.release()
+  expect(await Promise.all(waiting)).toEqual([true, true, true])
+  expect(await waiters()).toEqual([])
 })
 
 test('fences grow although the rows of the first grants were lost, as in a failover to a late replica', async () => {
   const pool = await open()
-  const register = postgresRegister({ pool }) as Register
+  const store = postgresLeases({ pool })
   const fences: number[] = []
   for (const isLost of [false, false, true, false]) {
     if (isLost) await pool.query('DELETE FROM stint.register')
-    const lease = await acquireLease({ register, resource: 'deploy', sessionId: 'a' })
+    const lease = await acquireLease({ store, resource: 'deploy', sessionId: 'a' })
     fences.push(lease.fence)
     await lease.release()
   }
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
 })
 
-test('a purge deletes leases that nobody holds or has used for long, and their fences never come again', async () => {
+test('a purge removes the claims of sessions that are gone, and their fences never come again', async () => {
   const pool = await open()
-  const register = postgresRegister({ pool }) as Register
-  const held = await acquireLease({ register, resource: 'held', sessionId: 'a', ttlMs: 30 * 86_400_000 })
-  const used = await acquireLease({ register, resource: 'used', sessionId: 'a' })
-  await used.release()
-  expect((await purge({ pool, olderThanMs: 0 })).leases).toBe(0)
-  await pool.query(`UPDATE stint.register SET written_at = written_at - interval '8 days'`)
-  expect((await purge({ pool })).leases).toBe(0)
-  expect((await purge({ pool, olderThanMs: 0 })).leases).toBe(1)
+  const store = postgresLeases({ pool })
+  const held = await acquireLease({ store, resource: 'held', sessionId: 'a' })
+  const gone = await acquireLease({ store, resource: 'gone', sessionId: 'a', ttlMs: 1, pid: null })
+  await until('it is over', async () => (await leaseStatus({ store, resource: 'gone' })).isFree)
+  expect((await purge({ pool })).claims).toBe(1)
+  expect((await purge({ pool })).claims).toBe(0)
   expect(await held.check()).toBe(true)
-  const again = await acquireLease({ register, resource: 'used', sessionId: 'b' })
-  expect(again.fence).toBeGreaterThan(used.fence)
+  const again = await acquireLease({ store, resource: 'gone', sessionId: 'b' })
+  expect(again.fence).toBeGreaterThan(gone.fence)
   await Promise.all([held.release(), again.release()])
 })
 
 test('a lease is on any text, and its status says who holds it', async () => {
-  const register = postgresRegister({ pool: await open() }) as Register
+  const store = postgresLeases({ pool: await open() })
   for (const resource of ['a row of "orders"', '🧵'.repeat(1024)]) {
-    const lease = await acquireLease({ register, resource, sessionId: 'a', pid: null })
-    await expect(acquireLease({ register, resource, sessionId: 'b' })).rejects.toMatchObject({
+    const lease = await acquireLease({ store, resource, sessionId: 'a', pid: null })
+    await expect(acquireLease({ store, resource, sessionId: 'b' })).rejects.toMatchObject({
       code: 'LOCK_HELD',
     })
-    expect(await leaseStatus({ register, resource })).toMatchObject({
+    expect(await leaseStatus({ store, resource })).toMatchObject({
       workspace: resource,
       isFree: false,
       claims: [{ sessionId: 'a', fence: lease.fence }],
     })
     await lease.release()
-    expect((await leaseStatus({ register, resource })).isFree).toBe(true)
+    expect((await leaseStatus({ store, resource })).isFree).toBe(true)
   }
 })
