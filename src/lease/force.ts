@@ -48,12 +48,11 @@ export function forceOf(claim: Claim, observation: Observation): Force | undefin
   if (claim.ends !== undefined) return byLeftover(claim, observation, msUntil(claim, claim.ends, now))
   // A command of a killed agent counts whether it listens or not: nobody else will end it.
   if (claimLiveness(claim, observation) === 'dead')
-    return byProcess(observation.work(claim), Math.min(timeLeftMs + leftoverMs, leftoverMs), true)
+    return byProcess(processesOf(claim, observation), Math.min(timeLeftMs + leftoverMs, leftoverMs), true)
   if (observation.isTurnOver(claim)) return byLeftover(claim, observation, leftoverMs)
   const workLeftMs = timeLeftMs + maxWorkMs
   if (timeLeftMs >= 0 || workLeftMs < 0) return byTime(timeLeftMs)
-  const processes = observation.work(claim).filter(({ isSinceGrant }) => isSinceGrant)
-  return byProcess(processes, workLeftMs, false)
+  return byProcess(processesOf(claim, observation), workLeftMs, false)
 }
 
 export const isInForce = (claim: Claim, observation: Observation): boolean =>
@@ -75,11 +74,15 @@ const byLeftover = (claim: Claim, observation: Observation, leftMs: number): For
   leftMs < 0 ? undefined : byProcess(leftoversOf(claim, observation), leftMs, true)
 
 /**
- * The processes that a turn has left behind and that count. A process from before the grant was left by an
- * earlier turn and has counted there: it counts until ten minutes after its start.
+ * The processes that count for a claim. A process from before the grant was left by an earlier turn and has
+ * counted there: it counts until ten minutes after its start.
  */
-export const leftoversOf = (claim: Claim, { work }: Observation): SessionProcess[] =>
-  work(claim).filter((process) => (process.isSinceGrant || process.ageMs <= leftoverMs) && !process.isServer)
+const processesOf = (claim: Claim, { work }: Observation): SessionProcess[] =>
+  work(claim).filter(({ isSinceGrant, ageMs }) => isSinceGrant || ageMs <= leftoverMs)
+
+/** The processes that count after the end of a turn: a server that it has left locks nobody out. */
+export const leftoversOf = (claim: Claim, observation: Observation): SessionProcess[] =>
+  processesOf(claim, observation).filter(({ isServer }) => !isServer)
 
 /** Milliseconds until a time of the claim's clock; by the wall clock for a reader with another clock. */
 export function msUntil(claim: Claim, time: number, now: Now): number {

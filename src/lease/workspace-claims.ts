@@ -148,7 +148,7 @@ export class WorkspaceClaims {
   /** The claims now. */
   async read(): Promise<ClaimsView> {
     const { epoch, text, now } = await this.store.register.read(this.key)
-    return { epoch, record: this.#parse(text), observation: this.#observe(now) }
+    return { epoch, record: this.#parse(text), observation: this.observe(now) }
   }
 
   /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
@@ -326,7 +326,8 @@ export class WorkspaceClaims {
     }
   }
 
-  #observe(now: Now): Observation {
+  /** What the machine shows at this moment. The explorer shows its own machine instead. */
+  protected observe(now: Now): Observation {
     beginMoment()
     return { now, liveness: lookingOnce(livenessIn(this.store)), ...evidenceIn(this.target.path) }
   }

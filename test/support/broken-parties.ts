@@ -1,4 +1,4 @@
-import type { Claim, ClaimsRecord } from '../../src/lease/claim-record.ts'
+import type { Claim, ClaimsRecord } from '../../src/lease/claim.ts'
 import { findAncestors } from '../../src/lease/party.ts'
 import { decideAcquire } from '../../src/lease/rules.ts'
 
