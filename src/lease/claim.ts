@@ -37,6 +37,8 @@ export interface Claim {
   fence: number
   /** The fence of the first grant: the claim was never lost between the two. */
   first_fence: number
+  /** Paths were released: if they are claimed again, they were lost in between. */
+  narrowed?: true
   /** When it was granted, in milliseconds since the epoch. */
   acquired_at: number
   /** When it was granted, in clock ticks since boot, as in the start times of processes. */
@@ -141,6 +143,7 @@ function parseClaim(value: unknown): Claim | undefined {
     until,
     until_wall,
   }
+  if (value.narrowed === true) claim.narrowed = true
   if (isNumber(value.ticks)) claim.ticks = value.ticks
   if (isNumber(value.ends)) claim.ends = value.ends
   if (isString(value.purpose)) claim.purpose = value.purpose

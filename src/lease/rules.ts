@@ -166,6 +166,7 @@ function grant(
   const isSame =
     current !== undefined && party.mode === current.mode && isSameList(party.paths, current.paths)
   const fence = isSame ? current.fence : nextFence
+  const wasLost = current === undefined || (current.narrowed && !isSame)
   const leftMs = current === undefined ? 0 : msUntil(current, current.until, now)
   const claim: Claim = {
     session_id: party.session_id,
@@ -173,10 +174,11 @@ function grant(
     paths: [...party.paths],
     mode: party.mode,
     fence,
-    first_fence: current?.first_fence ?? fence,
+    first_fence: wasLost ? fence : current.first_fence,
     acquired_at: current?.acquired_at ?? Math.round(now.wall),
     ...untilIn(Math.max(leftMs, request.forMs), now),
   }
+  if (isSame && current.narrowed) claim.narrowed = true
   const ticks = current === undefined ? request.ticks : current.ticks
   if (ticks !== undefined) claim.ticks = ticks
   const purpose = request.purpose ?? current?.purpose
@@ -342,7 +344,7 @@ function remainder(claim: Claim, { holders: leaving, paths }: ReleaseRequest): C
   if (paths !== undefined) {
     const kept = claim.paths.filter((path) => !paths.some((outer) => covers(outer, path)))
     if (kept.length === claim.paths.length) return claim
-    return kept.length === 0 ? undefined : { ...claim, paths: kept }
+    return kept.length === 0 ? undefined : { ...claim, paths: kept, narrowed: true }
   }
   if (leaving === undefined) return undefined
   if (claim.holders.length === 0) return claim

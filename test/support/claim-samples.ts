@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Claim, ClaimsRecord } from '../../src/lease/claim-record.ts'
+import { type Claim, type ClaimsRecord, noClaims } from '../../src/lease/claim.ts'
 import { decideAcquire, type AcquireRequest } from '../../src/lease/rules.ts'
-import type { Observation } from '../../src/lease/claim-status.ts'
+import type { Observation, SessionProcess } from '../../src/lease/force.ts'
 import type { Identity, Liveness } from '../../src/base/process/liveness.ts'
 
 /** A process that does not exist: for the rules its numbers are enough. */
@@ -15,11 +15,23 @@ export const identity = (pid: number): Identity => ({
 })
 
 export const minute = 60_000
-/** An observation, in milliseconds after a fixed moment; by default every process is alive. */
+/** An observation, in milliseconds after a fixed moment; by default every process lives, and none works. */
 export const at = (ms: number, overrides: Partial<Observation> = {}): Observation => ({
   now: { wall: 1e12 + ms, mono: ms, clock: 'boot' },
   liveness: () => 'alive',
+  work: () => [],
+  isTurnOver: () => false,
   ...overrides,
+})
+
+/** A process of a session, which has started after the grant a moment ago, and is no server. */
+export const running = (more: Partial<SessionProcess> = {}): SessionProcess => ({
+  pid: 4378,
+  command: 'make',
+  ageMs: 1,
+  isSinceGrant: true,
+  isServer: false,
+  ...more,
 })
 
 export const lives =
@@ -27,21 +39,15 @@ export const lives =
   ({ pid }: Identity): Liveness =>
     table[pid] ?? 'alive'
 
-export const empty: ClaimsRecord = {
-  schema_version: 1,
-  workspace: '/w',
-  generation: 0,
-  boot: 'b',
-  claims: [],
-  breaks: [],
-}
+export const empty: ClaimsRecord = noClaims('/w')
+
 /** A request for the whole workspace; the pid of a session is the code of its first letter. */
 export const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
   sessionId,
   holder: identity(sessionId.charCodeAt(0)),
   paths: ['**'],
   mode: 'exclusive',
-  ttlMs: 5 * minute,
+  forMs: 5 * minute,
   ...more,
 })
 
