@@ -4,6 +4,7 @@ import {
   acquireLease,
   type Claim,
   type ClaimsRecord,
+  defaultTtlMs,
   homeStore,
   isInForce,
   type Lease,
@@ -24,9 +25,9 @@ export const lastActsOf = ({ claims }: ClaimsRecord, observation: Observation): 
       .map((claim) => [claim.session_id, lastActOf(claim)]),
   )
 
-/** Without a transcript, the session may have worked until the time of its claim was over. */
-const lastActOf = ({ origin, until_wall }: Claim): number =>
-  Math.min(until_wall, transcriptTime(origin) ?? until_wall)
+/** Without a transcript, the last renewal: most claims last for five minutes after it. */
+const lastActOf = ({ origin, acquired_at, until_wall }: Claim): number =>
+  transcriptTime(origin) ?? Math.max(acquired_at, until_wall - defaultTtlMs)
 
 /** Does this session work within the claim of another one? Its changes count for that one. */
 export const isNested = ({ claims }: ClaimsRecord, sessionId: string): boolean =>

@@ -42,6 +42,7 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
   const claimedPaths = claims.pathsOf(options.path)
   const root = options['no-undo'] ? undefined : repositoryTop(target.path)
   const before = root === undefined ? undefined : await claims.read()
+  const purpose = options.purpose && registerEnvironmentSecrets().gate.text(options.purpose)
   const acquiring = acquireLease({
     sessionId,
     store: leases,
@@ -49,7 +50,7 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
-    purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
+    purpose,
     signal: context.signal,
   })
   const lease = await announceWait(acquiring, context.quiet, () =>
@@ -65,7 +66,7 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
       root,
       sessionId,
       fence: lease.fence,
-      words: options.purpose,
+      words: purpose,
       paths: claimedPaths.includes('**') ? undefined : claimedPaths,
     })
   Object.assign(process.env, {

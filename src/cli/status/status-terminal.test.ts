@@ -16,7 +16,7 @@ test('a terminal shows one screen that ends with what to do', async () => {
   await terminal.shows(/^To do$/m)
   const screen = terminal.screen()
   expect(screen).toMatch(
-    /^Workspaces {2}1 held\n {2}WORKSPACE +SESSION .*\n {2}~ +mine +held +\d+s +the whole workspace +a test /m,
+    /^Workspaces {2}1 held\n {2}WORKSPACE +SESSION .*\n {2}~ +mine +held +\d+s +a test /m,
   )
   expect(screen).toMatch(/^Temp +~\/stint-\d+, 1 orphan \([\d.]+ KiB\)$/m)
   expect(screen).toMatch(/^ {2}warn {2}orphans +dead runs have left 1 entry, .*\n +(→|->|.+) stint sweep$/m)

@@ -90,7 +90,7 @@ test('status shows who holds what, which runs are under way, and which sessions 
     expect.objectContaining({ workspace: world.project, store: 'files', workspace_key: expect.any(String) }),
   ])
   expect(data.workspaces[0]?.claims).toEqual([
-    expect.objectContaining({ session_id: 'mine', standing: 'fresh', liveness: 'alive', purpose: 'a test' }),
+    expect.objectContaining({ session_id: 'mine', state: 'held', liveness: 'alive', purpose: 'a test' }),
   ])
   expect(data.runs).toEqual([
     expect.objectContaining({

@@ -11,7 +11,7 @@ const did = (
 
 const claim = (session_id: string, more: Partial<ClaimRow>): ClaimRow => ({
   session_id,
-  standing: 'held',
+  state: 'held',
   acquired_at: 0,
   paths: ['**'],
   mode: 'exclusive',
