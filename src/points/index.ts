@@ -1,5 +1,5 @@
 /** The door of restore points: what each session changed in a worktree, and how to take it back. */
-export { type ChangeSet } from './change-sets.ts'
+export { type ChangeSet, changeSets, isInSet } from './change-sets.ts'
 export { isNested, lastActsOf, readLastActs } from './claims-here.ts'
 export { environmentWithoutGit, gitOutput } from './git.ts'
 export {
@@ -10,7 +10,8 @@ export {
   sweepAtSessionEnd,
   type TurnOfSession,
 } from './hook-points.ts'
-export type { Point, PointKind } from './point.ts'
+export { type FilePatch, readPatches } from './patches.ts'
+export { type Point, type PointKind, readPoints } from './point.ts'
 export { findStore, listStores, type PointStore } from './store.ts'
 export { describeStore, type StoreReport, sweepPoints, type SweptStore } from './sweep-points.ts'
 export { type PointOutcome, type LastActs, type PointRequest, takePoint } from './take-point.ts'

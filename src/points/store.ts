@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
@@ -54,8 +54,10 @@ export class PointStore {
     args: readonly string[],
     { input, env }: { input?: string | Uint8Array; env?: NodeJS.ProcessEnv } = {},
   ): Promise<Buffer> {
-    const { root, deadline } = this
-    return gitOutput(args, { cwd: root, env: { ...this.gitEnvironment(), ...env }, input, deadline })
+    const { deadline } = this
+    // A worktree that is gone still has points.
+    const cwd = existsSync(this.root) ? this.root : this.directory
+    return gitOutput(args, { cwd, env: { ...this.gitEnvironment(), ...env }, input, deadline })
   }
 
   gitEnvironment(): NodeJS.ProcessEnv {

@@ -3,6 +3,7 @@ import { errorCode } from '../base/errors/stint-error.ts'
 import { SpaceCounter } from '../base/fs/disk-space.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { runInTurns, runToEnd } from '../base/process/run-generator.ts'
+import { ownedRun } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
 import { removeEntry, type RemoveEntryOptions } from './remove-entry.ts'
@@ -26,7 +27,7 @@ export interface SweepOptions {
 }
 
 export interface SweepProgress {
-  /** Number of entries judged so far. */
+  /** Number of entries judged so far. A scratch and the record of its owner are one. */
   done: number
   /** Number of entries in all swept directories. */
   total: number
@@ -82,7 +83,7 @@ function* sweepDirectories(
   }
   const directories = directoriesIn(options.scope ?? 'all', options)
   const listings = directories.map((directory) => listSwept(directory))
-  progress.total = listings.reduce((sum, { names }) => sum + names.length, 0)
+  progress.total = listings.reduce((sum, { names }) => sum + names.filter(isCounted).length, 0)
 
   const keptOnPurpose: JudgedEntry[] = []
   const seen = new Set<string>()
@@ -95,7 +96,7 @@ function* sweepDirectories(
         isLate = true
         break
       }
-      progress.done += 1
+      if (isCounted(name)) progress.done += 1
       // The record of tracked paths was handled with the scratch of the same name.
       if (directory.kind === 'tracked' && seen.has(name)) continue
       seen.add(name)
@@ -117,6 +118,9 @@ function* sweepDirectories(
   for (const judged of markSuperseded(keptOnPurpose))
     yield* applyVerdict(judged, clock.now(), removal, report)
 }
+
+/** The record of an owner goes with its scratch. */
+const isCounted = (name: string): boolean => ownedRun(name) === undefined
 
 /** Removes an entry, or reports why it stays. */
 function* applyVerdict(

@@ -30,6 +30,13 @@ export interface Answers {
   'GET /api/sessions/:id/events': EventPage
   /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
   'GET /api/search': SearchAnswer
+  /** `?[key=KEY][&limit=N]`: change sets of all workspaces, or of one, newest first. */
+  'GET /api/changes': ChangeList
+  /** `?key=KEY&id=ID`: one change set with its diff. */
+  'GET /api/change': ChangeView
+  /** `?key=KEY&id=ID`: what undoing it would write, as `stint undo --dry-run`. */
+  'GET /api/change/undo': UndoPreview
+  'POST /api/actions/undo': UndoAnswer
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
   /** `unsettled` has the acts without an outcome: each may have been performed. */
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean; unsettled: SessionView['unsettled'] }
@@ -45,6 +52,8 @@ export interface ActionBodies {
   unlock: { session_id: string; epoch: number; since: number }
   close: { session_id: string }
   trash: { session_id: string }
+  /** `plan` is that of the preview on the screen: another undo is not written. */
+  undo: { key: string; id: string; plan: string }
 }
 
 export interface ErrorBody {
@@ -253,4 +262,71 @@ export interface SearchHit {
   type: string
   path: string | null
   excerpt: string
+}
+
+/** A change set: a turn of a session, an undo, or what happened between claims. See `docs/undo.md`. */
+export interface ChangeRow {
+  /** The key of its workspace, and its path. */
+  key: string
+  workspace: string
+  id: string
+  kind: 'turn' | 'undo' | 'outside'
+  session_id: string | null
+  agent: string | null
+  /** The first words of the prompt. */
+  words: string | null
+  began_at: number
+  /** Null while the turn goes on. */
+  ended_at: number | null
+  end: 'seen' | 'unseen' | 'open'
+  complete: boolean
+  head_moved: boolean
+  undone: 'no' | 'partly' | 'yes'
+  /** Changed files, and lines in them. */
+  files: number
+  added: number
+  removed: number
+  /** Files that are not kept, and why. */
+  left_out: string[]
+}
+
+export interface ChangeList {
+  changes: ChangeRow[]
+  /** How many older ones are left out. */
+  older: number
+}
+
+export interface ChangeView extends ChangeRow {
+  diffs: FileDiff[]
+  files_left_out: number
+}
+
+/** The changes of one file. */
+export interface FileDiff {
+  path: string
+  change: 'added' | 'deleted' | 'changed' | 'moved'
+  moved_from: string | null
+  is_binary: boolean
+  added: number
+  removed: number
+  /** As in a diff: each begins with `@`, a space, `+`, `-` or a backslash. */
+  lines: string[]
+  lines_left_out: number
+}
+
+export interface UndoPreview {
+  files: { path: string; effect: string }[]
+  conflicts: { path: string; why: string }[]
+  /** Files that stay, because they are ignored again. */
+  kept: string[]
+  /** Identifies what was shown, for the action `undo`. */
+  plan: string
+}
+
+export interface UndoAnswer {
+  /** The change set of the undo; null if nothing had to be written. */
+  id: string | null
+  files: number
+  /** Files whose undone contents are still staged in git. */
+  staged: string[]
 }

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { listIfReadable } from '../base/fs/exists.ts'
-import { readFile, nodeDisk } from '../base/fs/disk.ts'
+import { ifExists, listIfReadable } from '../base/fs/exists.ts'
 import { isCount, isNumber, isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
 
@@ -39,7 +39,7 @@ export interface Version {
 export interface StoredFile {
   name: string
   /** By generation, oldest first. */
-  versions: Version[]
+  versions: Map<number, Version>
   /** The last copy. */
   last: CopyLine
   /** The last copy of each source: two directories of an agent can have a conversation each. */
@@ -62,10 +62,13 @@ export class ConversationRecord {
 
   add(line: CopyLine): void {
     const { file: name, generation, offset, length, sha256 } = line
-    const file = this.files.get(name) ?? { name, versions: [], last: line, bySource: new Map() }
-    const version = { generation, length: offset + length, sha256 }
-    file.versions = [...file.versions.filter((each) => each.generation !== generation), version]
-    file.versions.sort((a, b) => a.generation - b.generation)
+    const file: StoredFile = this.files.get(name) ?? {
+      name,
+      versions: new Map(),
+      last: line,
+      bySource: new Map(),
+    }
+    file.versions.set(generation, { generation, length: offset + length, sha256 })
     file.last = line
     file.bySource.set(line.source, line)
     this.files.set(name, file)
@@ -78,11 +81,17 @@ export const recordName = 'vault.jsonl'
 /** Reads the record of a conversation; one without lines if there is none. */
 export function readRecord(directory: string): ConversationRecord {
   const record = new ConversationRecord(directory)
-  const bytes = readFile(nodeDisk, join(directory, recordName)) ?? Buffer.alloc(0)
-  for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', record.end)) {
-    const line = parseObject(bytes.toString('utf8', record.end, end))
+  const path = `${directory}/${recordName}`
+  // As text: that is one call into Node, and a sync reads a record for each conversation.
+  const text = ifExists(() => readFileSync(path, 'utf8')) ?? ''
+  const end = text.lastIndexOf('\n') + 1
+  // Damaged bytes have another length as text.
+  record.end = text.includes('\ufffd')
+    ? readFileSync(path).lastIndexOf('\n') + 1
+    : Buffer.byteLength(text.slice(0, end))
+  for (let start = 0; start < end; start = text.indexOf('\n', start) + 1) {
+    const line = parseObject(text.slice(start, text.indexOf('\n', start)))
     if (line !== undefined && isCopyLine(line)) record.add(line)
-    record.end = end + 1
   }
   return record
 }
@@ -90,18 +99,23 @@ export function readRecord(directory: string): ConversationRecord {
 const isCopyLine = (line: object): line is CopyLine => {
   const { at, file, generation, offset, length, sha256, source, root, size, mtime, ino } = line as CopyLine
   return (
-    [generation, offset, length, size, ino].every(isCount) &&
+    isCount(generation) &&
+    isCount(offset) &&
+    isCount(length) &&
+    isCount(size) &&
+    isCount(ino) &&
     isNumber(at) &&
     (mtime === null || isNumber(mtime)) &&
-    [sha256, source, root].every(isString) &&
+    isString(sha256) &&
+    isString(source) &&
+    isString(root) &&
     isString(file) &&
     isSafeName(file)
   )
 }
 
 /** Does this name stay within the directory that it is joined to? */
-export const isSafeName = (name: string): boolean =>
-  !name.includes('\0') && name.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
+export const isSafeName = (name: string): boolean => !/\0|(?:^|\/)\.{0,2}(?:\/|$)/.test(name)
 
 /** Was a file not changed between these two looks? */
 export const isSameState = (a: FileStat, b: FileStat): boolean =>

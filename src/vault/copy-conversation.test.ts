@@ -17,7 +17,8 @@ import { expect, test } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
 import { openToAll, stintBin, unprivileged, World } from '../../test/support/world.ts'
 import { readRecord, recordName } from './conversation-record.ts'
-import { type Copied, copyConversation, isAsRecorded, type Source } from './copy-conversation.ts'
+import { type Copied, copyConversation, isAsRecorded } from './copy-conversation.ts'
+import type { Source } from './find-conversations.ts'
 
 /** An agent's directory with one transcript, and a vault for it. */
 class Desk extends World {
@@ -219,8 +220,8 @@ test('a link, a directory and a pipe in place of a file are reported, and the ot
   await desk.start('mkfifo', [join(desk.tmp, 'pipe')]).finished
   const names = ['link', 'pipe', 'project', 'missing']
   const files = [...names.map((name) => ({ name, path: join(desk.tmp, name) })), ...desk.source.files]
-  const { unreadable } = await copyConversation(desk.vault, { ...desk.source, files })
-  expect(unreadable.map(({ path, error }) => [path.slice(desk.tmp.length + 1), error])).toEqual([
+  const { unread } = await copyConversation(desk.vault, { ...desk.source, files })
+  expect(unread.map(({ path, error }) => [path.slice(desk.tmp.length + 1), error])).toEqual([
     ['link', 'ELOOP'],
     ['pipe', 'EISDIR'],
     ['project', 'EISDIR'],
@@ -243,7 +244,7 @@ test('a file that may not be read is reported, and the others are copied', async
   const { stdout } = await desk.start(process.execPath, args, { cwd: '/', ...unprivileged }).finished
   expect(JSON.parse(stdout)).toMatchObject({
     files: 1,
-    unreadable: [{ path: desk.path, error: 'EACCES' }],
+    unread: [{ path: desk.path, error: 'EACCES' }],
   })
   expect(generationsOf(desk.vault, 'b.jsonl')).toEqual(['one\n'])
 })

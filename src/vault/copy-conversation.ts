@@ -1,14 +1,22 @@
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, fdatasync, fstatSync, ftruncateSync, lstatSync, readSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  fsync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { nodeDisk } from '../base/fs/disk.ts'
+import { codedError, errorCode } from '../base/errors/stint-error.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { removeTree } from '../base/fs/remove-tree.ts'
 import { ifUnlocked, withLock } from './conversation-lock.ts'
 import {
   type ConversationRecord,
@@ -20,9 +28,12 @@ import {
   type StoredFile,
   type Version,
 } from './conversation-record.ts'
+import type { Source, SourceFile, Unread } from './find-conversations.ts'
 
 /** In the thread pool, so that several conversations wait for the disk at once. */
-const sync = promisify(fdatasync)
+const sync = promisify(fsync)
+/** How many files of a conversation are synced at a time. */
+const openAtOnce = 16
 const newline = 0x0a
 /** A file whose last line is not finished is taken as it is when it has not changed for this long. */
 const quietMs = 300_000
@@ -31,35 +42,13 @@ const racyMs = 50
 /** Enough for any agent; a file that never rests is left to the next copy. */
 const attempts = 20
 
-/** A file of an agent. */
-export interface SourceFile {
-  /** Relative to the directory that has the conversation. */
-  name: string
-  path: string
-}
-
-/** A conversation as an agent keeps it. */
-export interface Source {
-  agent: string
-  id: string
-  /** The agent's own directory. */
-  root: string
-  /** The transcript first. */
-  files: SourceFile[]
-  /** More files that the conversation needs, which takes a look into its transcript. */
-  more?: () => SourceFile[]
-  /** It has no files but an export, and was last changed at this time, in milliseconds since the epoch. */
-  updated?: number
-}
-
 export interface Copied {
   /** Files of which something was stored. */
   files: number
   bytes: number
   /** Files that were rewritten, and so began a new generation. */
   rewritten: number
-  /** Files that cannot be read, with the error code. */
-  unreadable: { path: string; error: string }[]
+  unread: Unread[]
 }
 
 export interface CopyOptions {
@@ -71,26 +60,30 @@ export interface CopyOptions {
   isWanted?: () => boolean
 }
 
-export const nothingCopied = (): Copied => ({ files: 0, bytes: 0, rewritten: 0, unreadable: [] })
+export const nothingCopied = (): Copied => ({ files: 0, bytes: 0, rewritten: 0, unread: [] })
 
 /** Stores what is new of a conversation in this directory of the vault. */
 export async function copyConversation(
   directory: string,
   source: Source,
-  options: CopyOptions = {},
+  { hasEnded = false, givesWay = false, isWanted = () => true }: CopyOptions = {},
 ): Promise<Copied> {
   const copied = nothingCopied()
-  makePrivateDirectories(directory)
-  const lock = options.givesWay ? ifUnlocked : withLock
-  for (let attempt = 1; attempt <= attempts; attempt++) {
-    let copy: ConversationCopy | undefined
-    await lock(directory, async () => {
-      if (options.isWanted?.() === false) return removeTree(directory)
-      copy = new ConversationCopy(readRecord(directory), source, copied, options.hasEnded ?? false)
-      await copy.copyAll()
-    })
-    // After the lock is released: a process that gave way to this one came before that.
-    if (!copy?.hasMissedChange()) break
+  const lock = givesWay ? ifUnlocked : withLock
+  try {
+    makePrivateDirectories(directory)
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      let copy: ConversationCopy | undefined
+      await lock(directory, async () => {
+        if (!isWanted()) return
+        copy = new ConversationCopy(readRecord(directory), source, copied, hasEnded)
+        await copy.copyAll()
+      })
+      // After the lock is released: a process that gave way to this one came before that.
+      if (!copy?.hasMissedChange()) break
+    }
+  } catch (error) {
+    throw codedError(error, `copy the conversation ${source.id} into the vault`)
   }
   return copied
 }
@@ -105,7 +98,8 @@ export const isAsRecorded = (record: ConversationRecord, { files }: Source): boo
 
 class ConversationCopy {
   readonly #lines: CopyLine[] = []
-  readonly #newPaths = new Set<string>()
+  /** Files with new bytes, and directories with new names. */
+  readonly #unsynced = new Set<string>()
   /** The state in which each file was copied, or found to have nothing new. */
   readonly #seen = new Map<string, FileStat>()
 
@@ -117,9 +111,9 @@ class ConversationCopy {
   ) {}
 
   async copyAll(): Promise<void> {
-    this.copied.unreadable = []
+    this.copied.unread = []
     try {
-      for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) await this.#tryCopy(file)
+      for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) this.#tryCopy(file)
     } finally {
       // What was stored before a failure counts.
       await this.#writeLines()
@@ -134,7 +128,7 @@ class ConversationCopy {
     })
   }
 
-  async #tryCopy(file: SourceFile): Promise<void> {
+  #tryCopy(file: SourceFile): void {
     try {
       const noted = this.record.files.get(file.name)?.bySource.get(file.path)
       const stat = statOf(lstatSync(file.path))
@@ -142,7 +136,7 @@ class ConversationCopy {
       if (noted !== undefined && isSameState(noted, stat)) return
       const { fd } = openRegular(file.path)
       try {
-        await this.#copy(file, fd, noted)
+        this.#copy(file, fd, noted)
       } finally {
         closeSync(fd)
       }
@@ -150,12 +144,12 @@ class ConversationCopy {
       const { path, syscall, code = '' } = error as NodeJS.ErrnoException
       // Only sources are read here, and a descriptor has no path. A fault of the vault ends the copy.
       if (path !== file.path && syscall !== 'read') throw error
-      if (code !== 'ENOENT') this.copied.unreadable.push({ path: file.path, error: code })
+      if (code !== 'ENOENT') this.copied.unread.push({ path: file.path, error: code })
     }
   }
 
   /** Stores what is new of an open file, unless the file is changed meanwhile, other than by appending. */
-  async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<void> {
+  #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): void {
     const stat = fstatSync(fd)
     this.#seen.set(file.path, statOf(stat))
     const stored = this.record.files.get(file.name)
@@ -164,7 +158,7 @@ class ConversationCopy {
     const end = Math.max(offset, this.#endOf(file, fd, stat))
     if (end === 0) return
     const generation = version?.generation ?? this.#newGeneration(stored)
-    if (end > offset) await this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
+    if (end > offset) this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
     const after = fstatSync(fd)
     if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return
     const isSettled =
@@ -200,8 +194,7 @@ class ConversationCopy {
     fd: number,
     size: number,
   ): { version?: Version; hash: Hash } {
-    const generation = (noted ?? stored?.last)?.generation
-    const version = stored?.versions.find((each) => each.generation === generation)
+    const version = stored?.versions.get((noted ?? stored.last).generation)
     const hash = createHash('sha256')
     if (version === undefined || version.length > size) return { hash }
     const onDisk = lstatIfExists(this.record.pathOf(stored?.name ?? '', version.generation))
@@ -228,14 +221,16 @@ class ConversationCopy {
   /** A file that is in the newest generation already begins the next one. */
   #newGeneration(stored: StoredFile | undefined): number {
     const newest = Math.max(1, this.record.lastGeneration)
-    return (stored?.versions.at(-1)?.generation ?? 0) < newest ? newest : newest + 1
+    return stored?.versions.has(newest) ? newest + 1 : newest
   }
 
-  /** Writes a part of a source behind what is stored, and syncs it. */
-  async #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): Promise<void> {
+  /** Writes a part of a source behind what is stored. */
+  #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): void {
     if (part.offset === 0) {
       makePrivateDirectories(dirname(path))
-      this.#newPaths.add(path)
+      const { directory } = this.record
+      for (let parent = dirname(path); isWithin(parent, directory); parent = dirname(parent))
+        this.#unsynced.add(parent)
     }
     const stored = openPrivateFile(path, 'a')
     try {
@@ -245,33 +240,43 @@ class ConversationCopy {
         part.hash.update(bytes)
         writeAll(stored, bytes)
       }
-      await sync(stored)
+      this.#unsynced.add(path)
     } finally {
       closeSync(stored)
     }
   }
 
-  /** Acknowledges what was stored: syncs the names of new files, then writes and syncs the lines. */
+  /** Syncs the files and the names of new ones, then writes and syncs the lines that acknowledge them. */
   async #writeLines(): Promise<void> {
     if (this.#lines.length === 0) return
-    const { directory, end } = this.record
-    const parents = new Set<string>()
-    for (const path of this.#newPaths)
-      for (let parent = dirname(path); isWithin(parent, directory); parent = dirname(parent))
-        parents.add(parent)
-    for (const parent of parents) nodeDisk.syncDirectory(parent)
-    const fd = openPrivateFile(join(directory, recordName), 'a')
+    const path = join(this.record.directory, recordName)
+    const fd = openPrivateFile(path, 'a')
     try {
-      ftruncateSync(fd, end)
+      await syncAll([...this.#unsynced])
+      ftruncateSync(fd, this.record.end)
       writeAll(fd, this.#lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
       await sync(fd)
     } finally {
       closeSync(fd)
     }
-    if (end > 0) return
-    nodeDisk.syncDirectory(directory)
-    nodeDisk.syncDirectory(dirname(directory))
   }
+}
+
+/** Syncs files and directories. A file system that refuses directories with EINVAL does not need it. */
+async function syncAll(paths: readonly string[]): Promise<void> {
+  for (let start = 0; start < paths.length; start += openAtOnce)
+    await Promise.all(
+      paths.slice(start, start + openAtOnce).map(async (path) => {
+        const fd = openSync(path, 'r')
+        try {
+          await sync(fd)
+        } catch (error) {
+          if (errorCode(error) !== 'EINVAL') throw error
+        } finally {
+          closeSync(fd)
+        }
+      }),
+    )
 }
 
 const pieceBytes = 1 << 20

@@ -1,30 +1,14 @@
-import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { hasEntries, lstatIfExists } from '../base/fs/exists.ts'
-import {
-  type ConversationRecord,
-  readRecord,
-  recordName,
-  type StoredFile,
-  storedIds,
-  transcriptOf,
-} from './conversation-record.ts'
-import {
-  findConversations,
-  placeOf,
-  retentionMs,
-  agentRoot,
-  type FileAgent,
-  type VaultAgent,
-  vaultAgents,
-} from './places.ts'
-import type { Source } from './copy-conversation.ts'
+import { type ConversationRecord, readRecord, storedIds, transcriptOf } from './conversation-record.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
-import { headBytes, lastSyncAt } from './sync.ts'
+import { findConversations, type Source } from './find-conversations.ts'
+import { type LastLook, readLastLook } from './last-look.ts'
+import { agentRoot, retentionMs, type VaultAgent, vaultAgents } from './places.ts'
+import { headBytes, readHead } from './read-conversation.ts'
 import { summaryOf } from './transcript.ts'
-import { readHead } from './read-conversation.ts'
 
 /** A conversation in the vault. */
 export interface Conversation {
@@ -51,12 +35,11 @@ export function listConversations(
   agents: readonly VaultAgent[] = vaultAgents,
 ): Conversation[] {
   const conversations = agents.flatMap((agent) => {
-    const retention = placeOf(agent) && retentionMs(agent, agentRoot(agent as FileAgent))
-    return storedIds(vault, agent).flatMap((id) => {
-      const record = readRecord(join(vault, agent, id))
-      const transcript = transcriptOf(record)
-      return transcript === undefined ? [] : [describe(agent, id, record, transcript, retention)]
-    })
+    const look = readLastLook(vault, agent)
+    const retention = retentionMs(agent)
+    return storedIds(vault, agent).flatMap(
+      (id) => describe(agent, id, readRecord(join(vault, agent, id)), look, retention) ?? [],
+    )
   })
   return conversations.sort((a, b) => b.lastAt - a.lastAt)
 }
@@ -65,26 +48,27 @@ function describe(
   agent: VaultAgent,
   id: string,
   record: ConversationRecord,
-  { name, last }: StoredFile,
+  look: LastLook,
   retention: number | undefined,
-): Conversation {
-  const files = [...record.files.values()]
+): Conversation | undefined {
+  const transcript = transcriptOf(record)
+  if (transcript === undefined) return undefined
+  const { name, last } = transcript
   const head = ifPossible(() => readHead(record.pathOf(name, last.generation), headBytes)) ?? ''
-  const present = agent === 'opencode' ? undefined : ifPossible(() => lstatIfExists(last.source))
-  const isLost = agent !== 'opencode' && present === undefined
-  const lostAfter = isLost ? Math.round(lstatSync(join(record.directory, recordName)).mtimeMs) : undefined
+  const present = ifPossible(() => lstatIfExists(last.source))
+  const isLost = agent === 'opencode' ? id in look.lost : present === undefined
+  const versions = [...record.files.values()].flatMap((file) => [...file.versions.values()])
   return {
     agent,
     id,
     ...summaryOf(agent, head),
-    files: files.length,
-    bytes: files.flatMap(({ versions }) => versions).reduce((sum, { length }) => sum + length, 0),
+    files: record.files.size,
+    bytes: versions.reduce((sum, { length }) => sum + length, 0),
     generations: record.lastGeneration,
     lastAt: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
     source: last.source,
-    ...(lostAfter !== undefined && { lostAfter }),
-    ...(present !== undefined &&
-      retention !== undefined && { dueAt: Math.round(present.mtimeMs + retention) }),
+    ...(isLost && { lostAfter: Math.round(look.lost[id] ?? Math.max(look.at, last.at)) }),
+    ...(present && retention !== undefined && { dueAt: Math.round(present.mtimeMs + retention) }),
   }
 }
 
@@ -101,6 +85,8 @@ interface AgentSurvey {
   lost: number
   /** Conversations of which only traces are left, and nothing is in the vault. */
   gone: number
+  /** When all conversations of the agent were last looked at; null if they never were. */
+  synced_at: number | null
 }
 
 /** Compares the vault with what the agents have. `dueBy` is the time until which a deletion is soon. */
@@ -108,29 +94,27 @@ export function surveyVault(vault: string, dueBy: number) {
   const conversations = listConversations(vault)
   const excluded = readExclusions(vault)
   const agents = vaultAgents.map((agent): AgentSurvey => {
-    const own = conversations.filter((each) => each.agent === agent)
-    const ids = new Set(own.map(({ id }) => id))
-    const isFile = agent !== 'opencode'
-    const { sources, traces } = isFile
-      ? findConversations(agent, agentRoot(agent))
-      : { sources: [], traces: [] }
+    const kept = conversations.filter((each) => each.agent === agent)
+    const ids = new Set(kept.map(({ id }) => id))
+    const { sources, traces } =
+      agent === 'opencode' ? { sources: [], traces: [] } : findConversations(agent, agentRoot(agent))
     const missing = sources.filter((source) => !ids.has(source.id) && !isExcluded(excluded, source))
-    const retention = isFile ? retentionMs(agent, agentRoot(agent)) : undefined
+    const retention = retentionMs(agent)
     const isDue = ({ files }: Source): boolean =>
       retention !== undefined && (lstatIfExists(files[0]?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
     return {
       agent,
-      kept: own.length,
-      bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+      kept: kept.length,
+      bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0),
       new: missing.length,
       due: missing.filter(isDue).length,
-      lost: own.filter(({ lostAfter }) => lostAfter !== undefined).length,
+      lost: kept.filter(({ lostAfter }) => lostAfter !== undefined).length,
       gone: traces.filter((id) => !ids.has(id)).length,
+      synced_at: readLastLook(vault, agent).at || null,
     }
   })
   return {
     agents: agents.filter((each) => each.kept + each.new + each.gone > 0),
-    last_sync: lastSyncAt(vault),
     excluded,
     not_covered: hasEntries(join(homedir(), '.cursor/chats')) ? ['Cursor'] : [],
   }

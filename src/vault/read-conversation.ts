@@ -9,6 +9,8 @@ import { type Entry, entriesOf, exportedEntries } from './transcript.ts'
 const maxPartBytes = 8 << 20
 /** Parts of a line overlap, so that a text at the end of one is found in the next. */
 const overlapBytes = 64 << 10
+/** How much of a transcript is read for its title and workspace. */
+export const headBytes = 64 << 10
 const newline = 0x0a
 
 /** A line of a transcript, or a part of a long one. */
@@ -104,6 +106,5 @@ function newestOf(
   record: ConversationRecord,
   { name, last, versions }: StoredFile,
 ): [path: string, length: number] {
-  const newest = versions.find(({ generation }) => generation === last.generation)
-  return [record.pathOf(name, last.generation), newest?.length ?? 0]
+  return [record.pathOf(name, last.generation), versions.get(last.generation)?.length ?? 0]
 }

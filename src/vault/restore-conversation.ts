@@ -14,10 +14,10 @@ import {
   transcriptOf,
   type Version,
 } from './conversation-record.ts'
-import { piecesOf } from './copy-conversation.ts'
+import { copyConversation, piecesOf } from './copy-conversation.ts'
+import { findConversations } from './find-conversations.ts'
 import { livingProcess } from './living-session.ts'
-import { findConversations, placeNow, placeOf, agentRoot, type VaultAgent } from './places.ts'
-import { copySource } from './sync.ts'
+import { agentRoot, placeNow, places, type VaultAgent } from './places.ts'
 
 export interface RestoreOptions {
   /** Writes the files below this directory, and not where the agent looks for them. */
@@ -62,7 +62,7 @@ export async function restoreConversation(
   return {
     paths: plans.map(({ target }) => target),
     bytes: plans.reduce((sum, { version }) => sum + version.length, 0),
-    resume: to === undefined ? (placeOf(agent)?.resume(id) ?? null) : null,
+    resume: to === undefined ? resumeCommand(agent, id) : null,
   }
 }
 
@@ -78,29 +78,39 @@ async function prepareAgent(
       hint: 'Write the export to a directory (--to DIR), then run: opencode import DIR/export.json',
     })
   const root = agentRoot(agent)
-  const present = findConversations(agent, root).sources.filter((source) => source.id === id)
-  const paths = present.flatMap(({ files }) => files.map(({ path }) => path))
-  const pid = livingProcess(agent, id, paths)
+  const present = findConversations(agent, root).sources.find((source) => source.id === id)
+  const files = present?.files ?? []
+  const pid = livingProcess(
+    agent,
+    id,
+    files.map(({ path }) => path),
+  )
   if (pid !== undefined)
     throw new StintError('SESSION_LOCKED', `that conversation is open in process ${pid}`, {
       detail: `pid=${pid}`,
       hint: 'Close it first, or write the files elsewhere: --to DIR',
     })
+  const copies = files.filter(({ name }) => name === files[0]?.name)
   // Claude Code finds a conversation only if there is exactly one copy.
-  if (present.length > 1)
-    throw new StintError('NAME_TAKEN', `the agent has ${present.length} copies of it`, {
-      hint: `Move all but one away: ${present.map(({ files }) => files[0]?.path).join(', ')}`,
+  if (copies.length > 1)
+    throw new StintError('NAME_TAKEN', `the agent has ${copies.length} copies of it`, {
+      hint: `Move all but one away: ${copies.map(({ path }) => path).join(', ')}`,
     })
-  const [path] = paths
-  if (path !== undefined && !replace) throw taken(path, {})
-  for (const source of present) await copySource(vault, source, { hasEnded: true })
+  const directory = join(vault, agent, id)
+  if (present !== undefined) {
+    if (!replace) throw taken(files[0]?.path ?? '', {})
+    await copyConversation(directory, present, { hasEnded: true })
+  }
   // With what was just copied, the record says where the agent has the conversation now.
-  const { files } = readRecord(join(vault, agent, id))
+  const record = readRecord(directory)
   return (name) => {
-    const { source = '', root: rootThen = '' } = files.get(name)?.last ?? {}
+    const { source = '', root: rootThen = '' } = record.files.get(name)?.last ?? {}
     return placeNow(source, rootThen, lstatIfExists(rootThen)?.isDirectory() ? rootThen : root)
   }
 }
+
+const resumeCommand = (agent: VaultAgent, id: string): string | null =>
+  agent === 'opencode' ? null : places[agent].resume(id)
 
 /** The files of a generation, the transcript first; of a file and its compressed form, the later one. */
 function chooseVersions(
@@ -116,7 +126,7 @@ function chooseVersions(
     .filter((file) => !isSuperseded(file))
     .sort((a, b) => Number(b === transcript) - Number(a === transcript))
     .flatMap((file) => {
-      const version = file.versions.findLast((each) => each.generation <= generation)
+      const version = [...file.versions.values()].findLast((each) => each.generation <= generation)
       return version === undefined ? [] : [{ file, version }]
     })
   if (chosen.length > 0) return chosen

@@ -120,8 +120,7 @@ test('the files of every agent are found where it keeps them, under the id of th
     conversations: 6,
     copied: 6,
     files: files.length,
-    unreadable: [],
-    skipped: [],
+    unread: [],
   })
   for (const [agent, conversation, path, name] of files)
     expect(user.kept(agent, conversation, name), path).toEqual([readFileSync(join(user.home, path), 'utf8')])
@@ -187,9 +186,9 @@ test('the agent’s directory and its first level may be links; a link further d
   const link = join(user.home, `disk/claude/p/${other}.jsonl`)
   symlinkSync(join(user.home, 'secret.jsonl'), link)
   symlinkSync(join(user.home, 'disk'), join(user.home, 'disk/claude/loop'))
-  const { skipped } = await syncVault(user.vault)
+  const { unread } = await syncVault(user.vault)
   expect(user.ids('claude')).toEqual([id])
-  expect(skipped.map(({ error }) => error)).toEqual(['link'])
+  expect(unread.map(({ error }) => error)).toEqual(['link'])
 })
 
 test('a name that is no text is named; a transcript whose name cannot be an id is left', async () => {
@@ -201,25 +200,45 @@ test('a name that is no text is named; a transcript whose name cannot be an id i
     Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff]), Buffer.from('.jsonl')]),
     'x',
   )
-  expect((await syncVault(user.vault)).skipped).toMatchObject([{ error: 'name' }])
+  expect((await syncVault(user.vault)).unread).toMatchObject([{ error: 'name' }])
   expect(user.ids('claude')).toEqual([id])
 })
 
 test('a conversation that disappears is kept, with the time at which it was last there', async () => {
   await using user = new User()
   const file = user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
+  const lostAfter = (): number | undefined => listConversations(user.vault)[0]?.lostAfter
   await syncVault(user.vault)
   expect(listConversations(user.vault)).toMatchObject([{ title: 'tidy up', workspace: '/work/app' }])
-  expect(listConversations(user.vault)[0]?.lostAfter).toBeUndefined()
+  expect(lostAfter()).toBeUndefined()
   const before = Date.now()
-  await syncVault(user.vault)
+  await syncVault(user.vault, { agents: ['claude'] })
   const after = Date.now()
   rmSync(file)
-  await syncVault(user.vault)
-  const [lost] = listConversations(user.vault)
-  expect(lost?.lostAfter).toBeGreaterThanOrEqual(Math.floor(before))
-  expect(lost?.lostAfter).toBeLessThanOrEqual(after)
+  const lastThere = lostAfter() ?? 0
+  expect([lastThere >= before, lastThere <= after]).toEqual([true, true])
+  for (let round = 0; round < 2; round++) {
+    await syncVault(user.vault)
+    expect(lostAfter()).toBe(lastThere)
+  }
   expect(user.kept('claude', id, `${id}.jsonl`)).toEqual([claudeLine('tidy up')])
+  user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
+  await syncVault(user.vault)
+  expect(lostAfter()).toBeUndefined()
+  rmSync(file)
+  expect(lostAfter()).toBeGreaterThan(lastThere)
+})
+
+test('a conversation in a directory that the agent had before is not lost', async () => {
+  await using user = new User()
+  user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
+  await syncVault(user.vault)
+  vi.stubEnv('CLAUDE_CONFIG_DIR', join(user.home, 'elsewhere'))
+  await syncVault(user.vault)
+  expect(listConversations(user.vault)[0]?.lostAfter).toBeUndefined()
+  vi.stubEnv('CLAUDE_CONFIG_DIR', '')
+  rmSync(join(user.home, '.claude'), { recursive: true })
+  expect(listConversations(user.vault)[0]?.lostAfter).toBeGreaterThan(0)
 })
 
 test('a survey counts what is due for deletion and not kept, and what only traces are left of', async () => {
@@ -227,6 +246,7 @@ test('a survey counts what is due for deletion and not kept, and what only trace
   user.write(`.claude/projects/p/${id}.jsonl`, 'one\n', 26 * dayMs)
   user.write(`.claude/projects/p/${other}.jsonl`, 'one\n')
   mkdirSync(join(user.home, '.claude/projects/p/6c9f1d85-3b4a-4c0d-8e4f-5a6b7c8d9e0f'))
+  mkdirSync(join(user.home, '.claude/projects/p/memory'))
   user.write('.codex/session_index.jsonl', `{"id":"${id}","thread_name":"a"}\n`)
   user.write('.gemini/settings.json', '{"general":{"sessionRetention":{"maxAge":"2d"}}}')
   user.write('.gemini/tmp/app/chats/session-2026-11-17T10-00-3f6c8a52.jsonl', '{}\n')

@@ -1,33 +1,30 @@
-import { lstatSync, statfsSync, utimesSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { codedError, errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { unless } from '../base/fs/exists.ts'
+import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { nodeDisk } from '../base/fs/disk.ts'
+import { ifExists } from '../base/fs/exists.ts'
 import { ensureHome, ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
-import { appendPrivateFile, createPrivateFile } from '../base/fs/private-file.ts'
-import { removeTree } from '../base/fs/remove-tree.ts'
-import { ulid } from '../base/text/id.ts'
-import { readRecord, recordName, vaultDirectory } from './conversation-record.ts'
+import { readRecord, vaultDirectory } from './conversation-record.ts'
 import {
   type Copied,
   copyConversation,
   type CopyOptions,
   isAsRecorded,
   nothingCopied,
-  type Source,
 } from './copy-conversation.ts'
 import { isExcluded, isInExcludedDirectory, readExclusions } from './exclusions.ts'
-import { exportOpenCode, listOpenCode, type OpenCodeSession } from './opencode.ts'
-import { findConversations, agentRoot, type Skipped, type VaultAgent, vaultAgents } from './places.ts'
+import { findConversations, type Source } from './find-conversations.ts'
+import { noteLook } from './last-look.ts'
+import { copyExport, isExported, listOpenCode } from './opencode.ts'
+import { agentRoot, type VaultAgent, vaultAgents } from './places.ts'
+import { headBytes, readHead } from './read-conversation.ts'
 import { summaryOf } from './transcript.ts'
-import { readHead } from './read-conversation.ts'
 
 /** How many conversations are copied at once: while one waits for the disk, another is read. */
 const parallel = 8
 /** Copying stops when less than this part of the disk is free. */
 const leastFree = 0.05
-/** How much of a transcript is read for its title and workspace. */
-export const headBytes = 64 << 10
 
 /** Opens the vault in the home, and makes it if it is missing. */
 export function openVault(): string {
@@ -43,7 +40,6 @@ export interface SyncReport extends Copied {
   conversations: number
   copied: number
   excluded: number
-  skipped: Skipped[]
 }
 
 export interface SyncOptions extends Pick<CopyOptions, 'hasEnded' | 'givesWay'> {
@@ -54,39 +50,81 @@ export interface SyncOptions extends Pick<CopyOptions, 'hasEnded' | 'givesWay'> 
   signal?: AbortSignal
 }
 
+/** A conversation at its agent. */
+interface Candidate {
+  id: string
+  isExcluded: () => boolean
+  /** Does the vault have all of it? */
+  isKept: (directory: string) => boolean
+  copy: (directory: string, options: CopyOptions) => Promise<Copied>
+}
+
 /** Copies what is new of all conversations into the vault. */
 export async function syncVault(vault: string, options: SyncOptions = {}): Promise<SyncReport> {
-  const { agents = vaultAgents, id, onProgress, signal } = options
+  const { agents = vaultAgents, id, hasEnded, givesWay, onProgress, signal } = options
+  const report: SyncReport = { ...nothingCopied(), conversations: 0, copied: 0, excluded: 0 }
   const exclusions = readExclusions(vault)
-  const report = { ...nothingCopied(), conversations: 0, copied: 0, excluded: 0, skipped: [] as Skipped[] }
-  const startedAt = new Date()
   const jobs: (() => Promise<Copied>)[] = []
+  const looks: (() => void)[] = []
   for (const agent of agents.filter((each) => !exclusions.includes(each))) {
-    const { sources, skipped } =
-      agent === 'opencode' ? await findExports(vault) : findConversations(agent, agentRoot(agent))
-    report.skipped.push(...skipped)
-    for (const source of sources.filter((each) => id === undefined || each.id === id)) {
+    const startedAt = Date.now()
+    const candidates = await candidatesOf(agent, exclusions, report)
+    if (candidates === undefined) continue
+    for (const each of candidates.filter((candidate) => (id ?? candidate.id) === candidate.id)) {
+      const directory = join(vault, agent, each.id)
+      const isRemoved = (): boolean => isExcluded(readExclusions(vault), { agent, id: each.id })
       report.conversations += 1
-      if (isLeftOut(source, exclusions)) report.excluded += 1
-      else if (!isSeenUnchanged(vault, source, startedAt)) jobs.push(() => copySource(vault, source, options))
+      if (each.isExcluded()) report.excluded += 1
+      else if (!each.isKept(directory))
+        jobs.push(() => each.copy(directory, { hasEnded, givesWay, isWanted: () => !isRemoved() }))
     }
+    const ids = new Set(candidates.map((each) => each.id))
+    if (id === undefined) looks.push(() => noteLook(vault, agent, ids, startedAt))
   }
-  await inParallel(jobs, async (job, index) => {
-    signal?.throwIfAborted()
-    add(report, await job())
-    onProgress?.(index + 1, jobs.length, report.bytes)
-  })
-  if (agents === vaultAgents && id === undefined) markSync(vault, startedAt)
+  try {
+    await inParallel(jobs, async (job, index) => {
+      signal?.throwIfAborted()
+      assertRoom(vault)
+      add(report, await job())
+      onProgress?.(index + 1, jobs.length, report.bytes)
+    })
+  } finally {
+    // The names of new conversations, at once: a first sync has a thousand of them.
+    if (report.files > 0)
+      for (const agent of agents) ifExists(() => nodeDisk.syncDirectory(join(vault, agent)))
+  }
+  for (const note of looks) note()
   return report
 }
 
-/** Is nothing new? The time of the record is when the conversation was last seen at its agent. */
-function isSeenUnchanged(vault: string, source: Source, now: Date): boolean {
-  const directory = join(vault, source.agent, source.id)
-  const record = readRecord(directory)
-  if (record.end > 0) utimesSync(join(directory, recordName), now, now)
-  const exported = record.files.get(exportName)?.last
-  return source.updated === undefined ? isAsRecorded(record, source) : exported?.mtime === source.updated
+/** The conversations that an agent has; undefined if that cannot be told. */
+async function candidatesOf(
+  agent: VaultAgent,
+  exclusions: readonly string[],
+  { unread }: SyncReport,
+): Promise<Candidate[] | undefined> {
+  if (agent === 'opencode') {
+    try {
+      const sessions = await listOpenCode()
+      return sessions?.map((session) => ({
+        id: session.id,
+        isExcluded: () => isExcluded(exclusions, { agent, id: session.id }),
+        isKept: (directory) => isExported(directory, session),
+        copy: (directory, options) => copyExport(directory, session, options),
+      }))
+    } catch (error) {
+      unread.push({ path: 'opencode db', error: errorCode(error) ?? errorMessage(error) })
+      return undefined
+    }
+  }
+  const findings = findConversations(agent, agentRoot(agent))
+  unread.push(...findings.unread)
+  return findings.sources.map((source) => ({
+    id: source.id,
+    isExcluded: () => isLeftOut(source, exclusions),
+    isKept: (directory) => isAsRecorded(readRecord(directory), source),
+    copy: (directory, options) => copyConversation(directory, source, options),
+  }))
 }
 
 /** Is this conversation excluded, or was it held in a directory that is? Looks into it only if some are. */
@@ -98,38 +136,27 @@ function isLeftOut(source: Source, exclusions: readonly string[]): boolean {
   return isInExcludedDirectory(exclusions, summaryOf(source.agent, head).workspace)
 }
 
-/** Copies one conversation; throws `DISK_FULL` if the disk has too little room to go on. */
-export async function copySource(
-  vault: string,
-  source: Source,
-  { hasEnded, givesWay }: CopyOptions = {},
-): Promise<Copied> {
-  assertRoom(vault)
-  if (source.updated !== undefined) return await copyExport(vault, source.id, source.updated)
-  const { agent, id } = source
-  try {
-    const isWanted = (): boolean => !isExcluded(readExclusions(vault), source)
-    return await copyConversation(join(vault, agent, id), source, { hasEnded, givesWay, isWanted })
-  } catch (error) {
-    throw codedError(error, `copy the conversation ${id} into the vault`)
-  }
+/** The part of the disk that is free, in percent. */
+export function freePercent(vault: string): number {
+  const { bavail, blocks } = statfsSync(vault)
+  return (100 * bavail) / Math.max(1, blocks)
 }
 
 function assertRoom(vault: string): void {
-  const { bavail, blocks } = statfsSync(vault)
-  if (bavail >= leastFree * blocks) return
+  const percent = freePercent(vault)
+  if (percent >= 100 * leastFree) return
   throw new StintError('DISK_FULL', 'less than 5 % of the disk is free: the vault copies nothing more', {
-    detail: `path=${vault} free=${Math.floor((100 * bavail) / Math.max(1, blocks))}%`,
+    detail: `path=${vault} free=${Math.floor(percent)}%`,
     hint: 'Free some space, or remove conversations: stint vault rm --older-than 90d',
   })
 }
 
-function add(report: SyncReport, { files, bytes, rewritten, unreadable }: Copied): void {
+function add(report: SyncReport, { files, bytes, rewritten, unread }: Copied): void {
   if (files > 0) report.copied += 1
   report.files += files
   report.bytes += bytes
   report.rewritten += rewritten
-  report.unreadable.push(...unreadable)
+  report.unread.push(...unread)
 }
 
 async function inParallel<Job>(
@@ -143,58 +170,4 @@ async function inParallel<Job>(
   const ends = await Promise.allSettled(Array.from({ length: parallel }, worker))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed !== undefined) throw failed.reason
-}
-
-const markPath = (vault: string): string => join(vault, 'last-sync')
-
-/** The time of an empty file is when the last complete sync began. */
-function markSync(vault: string, startedAt: Date): void {
-  appendPrivateFile(markPath(vault), '')
-  utimesSync(markPath(vault), startedAt, startedAt)
-}
-
-export const lastSyncAt = (vault: string): number | null =>
-  unless(['ENOENT'], () => Math.round(lstatSync(markPath(vault)).mtimeMs)) ?? null
-
-const exportName = 'export.json'
-
-/** The conversations of OpenCode. A list that fails is reported: the others are copied all the same. */
-async function findExports(vault: string): Promise<{ sources: Source[]; skipped: Skipped[] }> {
-  try {
-    const sessions = await listOpenCode()
-    const sourceOf = ({ id, updated }: OpenCodeSession) => ({
-      agent: 'opencode',
-      id,
-      updated,
-      root: vault,
-      files: [],
-    })
-    return { sources: sessions.map(sourceOf), skipped: [] }
-  } catch (error) {
-    const skipped = [{ path: 'opencode session list', error: errorCode(error) ?? errorMessage(error) }]
-    return { sources: [], skipped }
-  }
-}
-
-/** Stores an export by way of a file with the time of the session, which shows later that it is unchanged. */
-async function copyExport(vault: string, id: string, updated: number): Promise<Copied> {
-  const directory = join(vault, `.export-${ulid()}`)
-  const path = join(directory, exportName)
-  ensureHomeDirectory(directory)
-  try {
-    createPrivateFile(path, await exportOpenCode(id))
-    utimesSync(path, updated / 1000, updated / 1000)
-    return await copySource(vault, {
-      agent: 'opencode',
-      id,
-      root: vault,
-      files: [{ name: exportName, path }],
-    })
-  } catch (error) {
-    if (error instanceof StintError) throw error
-    const unreadable = [{ path: `opencode export ${id}`, error: errorCode(error) ?? errorMessage(error) }]
-    return { ...nothingCopied(), unreadable }
-  } finally {
-    removeTree(directory)
-  }
 }

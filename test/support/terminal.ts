@@ -64,6 +64,11 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
+  /** Writes everything that is printed from now on to a file, also what the next line overwrites at once. */
+  record(path: string): void {
+    this.#tmux('pipe-pane', `cat > '${path}'`)
+  }
+
   /** Types a line and presses Enter. */
   enter(line: string): void {
     this.#tmux('send-keys', '-l', '--', `${line}\r`)

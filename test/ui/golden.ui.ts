@@ -6,10 +6,13 @@ import { TestBrowser } from '../support/chromium.ts'
 import { startSampleServer } from '../support/ui-sample-server.ts'
 import {
   sampleAt,
+  sampleChange,
+  sampleChanges,
   sampleEvents,
   sampleNow,
   sampleSession,
   sampleSessions,
+  sampleUndo,
   sampleWorkspace,
   sampleWorkspaces,
 } from '../support/ui-sample.ts'
@@ -23,6 +26,9 @@ const session = `/api/sessions/${sampleSession.session_id}`
 const answers = {
   '/api/token': { secret: 'secret', read_only: false },
   '/api/now/stream': sampleNow,
+  '/api/changes': sampleChanges,
+  '/api/change': sampleChange,
+  '/api/change/undo': sampleUndo,
   '/api/workspaces': sampleWorkspaces,
   '/api/workspace': sampleWorkspace,
   '/api/sessions': sampleSessions,
@@ -41,29 +47,44 @@ afterAll(async () => {
   server[Symbol.dispose]()
 })
 
-const scenes = [
+interface Scene {
+  name: string
+  hash: string
+  ready: string
+  /** A button to press, which opens a dialog. */
+  press?: string
+}
+
+const scenes: Scene[] = [
   { name: 'now', hash: '#/now', ready: '.tile' },
   { name: 'workspaces', hash: '#/workspaces', ready: '.row' },
   { name: 'workspace', hash: '#/workspaces/shop', ready: '.lanes rect' },
   { name: 'sessions', hash: '#/sessions', ready: '.row[data-session]' },
   { name: 'session', hash: `#/sessions/${sampleSession.session_id}`, ready: '.event.turn' },
-] as const
+  { name: 'changes', hash: '#/changes', ready: '.row[data-change]' },
+  { name: 'change', hash: '#/changes/shop.k3m9x2v8', ready: '.diff' },
+  { name: 'undo', hash: '#/changes/shop.k3m9x2v8', ready: '.tools .danger', press: '.tools .danger' },
+]
 
 const shots = [
   ...scenes.map((scene) => ({ ...scene, width: 390, theme: 'light' as const })),
   ...scenes.map((scene) => ({ ...scene, width: 1280, theme: 'dark' as const })),
-  { ...scenes[0], width: 1280, theme: 'light' as const },
+  ...scenes.slice(0, 1).map((scene) => ({ ...scene, width: 1280, theme: 'light' as const })),
 ]
 
 test.each(shots)(
   '$name at $width pixels, $theme, looks as it did',
-  async ({ name, hash, ready, width, theme }) => {
+  async ({ name, hash, ready, press, width, theme }) => {
     const page = await browser.open({ viewport: { width, height: 900 }, colorScheme: theme })
     await page.clock.setFixedTime(sampleAt)
     await page.goto(server.url)
     await page.waitForSelector('.tile')
     await page.evaluate(`location.hash = '${hash}'`)
     await page.waitForSelector(ready)
+    if (press !== undefined) {
+      await page.click(press)
+      await page.waitForSelector('dialog[open]')
+    }
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
     const shot = await page.screenshot()
     const file = join(golden, `${name}-${width}-${theme}.png`)

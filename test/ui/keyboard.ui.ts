@@ -17,7 +17,7 @@ test('every page can be reached and used with the keyboard alone', async () => {
       .toBe(true)
     await keyboard.press('Enter')
   }
-  for (const title of ['Workspaces', 'Sessions', 'Now']) {
+  for (const title of ['Workspaces', 'Sessions', 'Changes', 'Now']) {
     await open(`nav[aria-label="Pages"] a[href="#/${title.toLowerCase()}"]`)
     await expect.poll(() => page.textContent('h1')).toBe(title)
   }

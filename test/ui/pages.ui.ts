@@ -1,18 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { seriousFaults } from '../support/chromium.ts'
 import { killNow, UiWorld } from '../support/ui-world.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** What axe-core finds that keeps people out. */
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return (await page.evaluate(`axe.run(document).then(({ violations }) =>
-    violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`)) as string[]
-}
 
 /** A scene with all that the pages show, made by real processes. */
 async function playScene(world: UiWorld): Promise<string> {

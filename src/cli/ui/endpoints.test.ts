@@ -287,6 +287,7 @@ test('with --read-only every action is refused, and nothing changes', async () =
     unlock: { session_id: 'safe', epoch: 1, since: 1 },
     close: { session_id: 'safe' },
     trash: { session_id: 'safe' },
+    undo: { key: world.key, id: 'x', plan: 'x' },
   }
   for (const [name, body] of Object.entries(bodies)) {
     const { status, json } = await ui.bySocket(`/api/actions/${name}`, body)

@@ -5,6 +5,7 @@ import type { Answers, SessionView } from '../../ui/protocol.ts'
 import { breakClaim } from '../lock/end-claim.ts'
 import { removeSessions } from '../sessions/rm.ts'
 import { unlockSession } from '../sessions/unlock.ts'
+import { listChanges, previewChangeUndo, undoChange, viewChange } from './change-views.ts'
 import { NowFeed } from './now-feed.ts'
 import type { RequestFields } from './request-fields.ts'
 import { listSessionPage, openSession, readEventPage, searchEvents, viewSession } from './session-views.ts'
@@ -52,6 +53,10 @@ export function uiEndpoints({
     'GET /api/sessions/:id': ({ id }) => viewSession(store, id),
     'GET /api/sessions/:id/events': ({ id, query }) => readEventPage(store, id, query),
     'GET /api/search': ({ query, signal }) => searchEvents(store, query, signal),
+    'GET /api/changes': ({ query }) => listChanges(query),
+    'GET /api/change': ({ query }) => viewChange(query),
+    'GET /api/change/undo': ({ query }) => previewChangeUndo(query),
+    'POST /api/actions/undo': ({ body }) => undoChange(body),
     'POST /api/actions/break': async ({ body }) => {
       const claims = await openKey(parts, body.need('key'))
       const claim = { session_id: body.need('session_id'), fence: body.needCount('fence') }

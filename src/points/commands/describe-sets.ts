@@ -40,7 +40,7 @@ const describeChange = ({ path, before, after, added, removed }: PathChange) => 
  * `more` is how many there are before them.
  */
 export async function listSets(
-  { store, sets }: WorktreeChangeSets,
+  { store, sets }: Pick<WorktreeChangeSets, 'store' | 'sets'>,
   { session, limit }: { session?: string; limit: number },
 ): Promise<{ sets: DescribedSet[]; more: number }> {
   const sessionId = session === undefined ? undefined : chooseSession(sets, session, [])

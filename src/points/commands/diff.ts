@@ -13,6 +13,7 @@ import {
   type PathChange,
   type PointStore,
   readChanges,
+  readPatches,
   type WorktreeChangeSets,
 } from '../index.ts'
 import { authorOf, type DescribedSet, describeSet } from './describe-sets.ts'
@@ -79,14 +80,16 @@ const titleOf = (set: DescribedSet, zone: { utc: boolean }): Buffer =>
 /** The diff of these paths of a change set, as git formats it. */
 async function patchOf(
   store: PointStore,
-  { from, to }: ChangeSet,
+  set: ChangeSet,
   changes: readonly PathChange[],
   { isStat, hasColour }: PatchFormat,
 ): Promise<Buffer> {
-  if (changes.length === 0) return Buffer.alloc(0)
-  const flags = [isStat ? '--stat' : '--patch', `--color=${hasColour ? 'always' : 'never'}`, '--find-renames']
-  const paths = changes.map(({ path }) => Buffer.from(path, 'latin1').toString())
-  return await store.git(['diff-tree', '-r', ...flags, from.tree, to.tree, '--', ...paths])
+  const paths = new Set(changes.map(({ path }) => path))
+  if (paths.size === 0) return Buffer.alloc(0)
+  const isWanted = (path: string): boolean => paths.has(path)
+  const patches = await readPatches(store, set, isWanted, { hasColour: hasColour && !isStat })
+  const patch = Buffer.from(patches.map(({ text }) => text).join(''), 'latin1')
+  return isStat ? await store.git(['apply', '--stat'], { input: patch }) : patch
 }
 
 const isTerminal = ({ columns }: Screen): boolean => columns !== Number.POSITIVE_INFINITY

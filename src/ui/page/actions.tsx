@@ -11,12 +11,14 @@ export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
   title: string
   /** What will happen, in a sentence. */
   effect: string
-  /** The word on the button. */
-  verb: string
+  /** More about it, a line each. */
+  list?: readonly string[]
+  /** The word on the button; without it, there is nothing to confirm. */
+  verb?: string
   /** Whether the person must give a reason. */
   needsReason?: boolean
   isDangerous?: boolean
-  body: (reason: string) => ActionBodies[Name]
+  body?: (reason: string) => ActionBodies[Name]
   /** Called after the server has done it. */
   done?: () => void
 }
@@ -46,7 +48,7 @@ export function ActionDialog() {
 
   const perform = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (action === undefined || isBusy.peek()) return
+    if (action?.body === undefined || isBusy.peek()) return
     isBusy.value = true
     try {
       await postJson(`/api/actions/${action.name}`, action.body(reason.peek().trim()))
@@ -67,6 +69,15 @@ export function ActionDialog() {
             <h2 id="action-title">{action.title}</h2>
             <p class="wrap">{shown(action.effect, 1000)}</p>
           </div>
+          {action.list !== undefined && (
+            <ul class="panel list small" tabIndex={0} aria-label="Files">
+              {action.list.map((line) => (
+                <li class="row wrap" key={line}>
+                  {shown(line, 1000)}
+                </li>
+              ))}
+            </ul>
+          )}
           {action.needsReason === true && (
             <label>
               Reason, for the agent and the log
@@ -80,11 +91,13 @@ export function ActionDialog() {
           {error.value !== undefined && <ErrorBox error={error.value} />}
           <div class="buttons">
             <button type="button" onClick={() => dialog.current?.close()}>
-              Cancel
+              {action.verb === undefined ? 'Close' : 'Cancel'}
             </button>
-            <button class={action.isDangerous ? 'main danger' : 'main'} disabled={isBusy.value}>
-              {action.verb}
-            </button>
+            {action.verb !== undefined && (
+              <button class={action.isDangerous ? 'main danger' : 'main'} disabled={isBusy.value}>
+                {action.verb}
+              </button>
+            )}
           </div>
         </form>
       )}

@@ -65,6 +65,8 @@ export function addressOf(
   return search === '' ? path : `${path}?${search}`
 }
 
+export const getJson = async <T>(address: string): Promise<T> => (await (await request(address)).json()) as T
+
 export async function postJson(path: string, body: unknown): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   await request(path, { method: 'POST', headers, body: JSON.stringify(body) })

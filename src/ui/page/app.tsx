@@ -2,6 +2,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ActionDialog, readOnly } from './actions.tsx'
 import { secret } from './api.ts'
+import { ChangeDetail } from './change-detail.tsx'
+import { ChangesPage } from './changes-page.tsx'
 import { connection, now } from './live.ts'
 import { NowPage } from './now-page.tsx'
 import { Empty, ShellLine } from './parts.tsx'
@@ -59,6 +61,8 @@ function CurrentPage({ page, id }: Route) {
       return id === undefined ? <WorkspacesPage /> : <WorkspaceDetail key={id} id={id} />
     case 'sessions':
       return id === undefined ? <SessionsPage /> : <SessionDetail key={id} id={id} />
+    case 'changes':
+      return id === undefined ? <ChangesPage /> : <ChangeDetail key={id} id={id} />
   }
 }
 
@@ -76,7 +80,7 @@ function Top() {
     <header class="top">
       <a class="brand" href={linkTo('now')}>
         <img src="icon.svg" alt="" width="20" />
-        stint
+        <span>stint</span>
       </a>
       <nav aria-label="Pages">
         {pages.map(({ name, title }) => (
@@ -94,7 +98,7 @@ function Top() {
         {readOnly.value && <span>read only</span>}
         <span class="connection" role="status">
           <Glyph state={connections[connection.value].state} />
-          {connections[connection.value].text}
+          <span class={connection.value}>{connections[connection.value].text}</span>
         </span>
       </div>
     </header>

@@ -5,13 +5,14 @@ export const pages = [
   { name: 'now', title: 'Now' },
   { name: 'workspaces', title: 'Workspaces' },
   { name: 'sessions', title: 'Sessions' },
+  { name: 'changes', title: 'Changes' },
 ] as const
 type PageName = (typeof pages)[number]['name']
 
-/** Where the page is: a page, a session or a workspace on it, and what was chosen there. */
+/** Where the page is: a page, what it shows of its list, and what was chosen there. */
 export interface Route {
   page: PageName
-  /** The id of a session, or the key of a workspace. */
+  /** The id of a session, the key of a workspace, or `KEY.ID` of a change set. */
   id?: string
   query: Readonly<Record<string, string>>
 }

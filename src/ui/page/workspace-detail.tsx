@@ -30,6 +30,9 @@ export function WorkspaceDetail({ id }: { id: string }) {
       <div class="head">
         <h1>{shown(data.name)}</h1>
         <div class="tools">
+          <a class="small" href={linkTo('changes', '', { key: id })}>
+            Changes
+          </a>
           <Choices
             label="Stretch of time"
             current={span}

@@ -1,4 +1,3 @@
-import { statfsSync } from 'node:fs'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { formatAge, formatTime, plural, shortPath, utcOption, type Zone } from '../../cli/text/format.ts'
@@ -7,7 +6,7 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { type Conversation, listConversations, surveyVault, titleOf } from '../index.ts'
+import { type Conversation, freePercent, listConversations, surveyVault, titleOf } from '../index.ts'
 import { agentOption, vaultHere } from './find.ts'
 
 const defaultLimit = 20
@@ -97,17 +96,19 @@ export const vaultStatusCommand = defineBareCommand({
   examples: [['stint vault status', 'one screen']],
   run() {
     const vault = vaultHere()
-    const disk = ifPossible(() => statfsSync(vault))
+    const free = ifPossible(() => freePercent(vault))
     return {
       vault,
       ...surveyVault(vault, Date.now() + soonMs),
-      free_percent: disk === undefined ? null : Math.floor((100 * disk.bavail) / Math.max(1, disk.blocks)),
+      free_percent: free === undefined ? null : Math.floor(free),
     }
   },
-  render({ vault, agents, last_sync, excluded, not_covered, free_percent }, { columns }, { options }) {
+  render({ vault, agents, excluded, not_covered, free_percent }, { columns }, { options }) {
     return [
-      ...table(agents, surveyColumns, columns),
-      `last sync: ${last_sync === null ? 'never; run `stint vault sync`' : formatTime(last_sync, options)}`,
+      ...table(agents, surveyColumns(options), columns),
+      ...(agents.every(({ synced_at }) => synced_at === null)
+        ? ['nothing is kept; `stint vault sync` does']
+        : []),
       ...(free_percent !== null && free_percent < 5
         ? [`only ${free_percent} % of the disk is free: nothing is copied`]
         : []),
@@ -120,7 +121,7 @@ export const vaultStatusCommand = defineBareCommand({
 
 type Survey = ReturnType<typeof surveyVault>['agents'][number]
 
-const surveyColumns: Column<Survey>[] = [
+const surveyColumns = (zone: Zone): Column<Survey>[] => [
   { title: 'AGENT', cell: ({ agent }) => titleOf(agent) },
   { title: 'KEPT', cell: ({ kept }) => kept, align: 'right' },
   { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
@@ -128,4 +129,5 @@ const surveyColumns: Column<Survey>[] = [
   { title: 'DUE IN 7d', cell: ({ due }) => due || '', align: 'right' },
   { title: 'ONLY HERE', cell: ({ lost }) => lost || '', align: 'right' },
   { title: 'GONE', cell: ({ gone }) => gone || '', align: 'right' },
+  { title: 'SYNCED', cell: ({ synced_at }) => (synced_at === null ? 'never' : formatTime(synced_at, zone)) },
 ]

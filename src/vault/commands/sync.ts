@@ -48,16 +48,15 @@ const exclusionOf = (what: string): string => (isVaultAgent(what.split('/')[0] ?
 const shownPaths = 5
 
 function renderSync(report: SyncReport): string {
-  const { conversations, copied, bytes, rewritten, excluded, unreadable, skipped } = report
-  const left = [...unreadable, ...skipped]
-  const rows = left.slice(0, shownPaths).map(({ path, error }) => `  ${shortPath(path)} (${error})`)
+  const { conversations, copied, bytes, rewritten, excluded, unread } = report
+  const rows = unread.slice(0, shownPaths).map(({ path, error }) => `  ${shortPath(path)} (${error})`)
   return [
     `${plural(conversations, 'conversation')}: ${copied} had something new, ${formatBytes(bytes)} copied`,
     ...(rewritten > 0
       ? [`${plural(rewritten, 'file was', 'files were')} rewritten: the vault has both forms`]
       : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
-    ...(left.length > 0 ? [`${plural(left.length, 'path')} not read:`, ...rows] : []),
-    ...(left.length > rows.length ? ['  …'] : []),
+    ...(unread.length > 0 ? [`${plural(unread.length, 'path')} not read:`, ...rows] : []),
+    ...(unread.length > rows.length ? ['  …'] : []),
   ].join('\n')
 }

@@ -127,6 +127,15 @@ test('a conversation that the agent has is replaced only on request, and the vau
   expect(await user.fail('restore', id, '--to', join(user.tmp, 'out'))).toMatchObject({ code: 'NAME_TAKEN' })
 })
 
+test('a conversation of an agent that is excluded now can be replaced: the vault keeps both forms', async () => {
+  await using user = await User.open()
+  await user.run('sync', '--exclude', 'claude')
+  user.write(user.transcript, 'damaged\n')
+  await user.run('restore', id, '--replace')
+  expect(readFileSync(user.transcript, 'utf8')).toBe(transcript)
+  expect((await user.run('list')).conversations).toMatchObject([{ id, generations: 2 }])
+})
+
 test('a copy in another directory of the agent is replaced there: two copies would hide both', async () => {
   await using user = await User.open()
   user.loseAll()
@@ -227,13 +236,7 @@ test('what is removed stays removed, with a line in the log, until it is include
     agent: 'claude',
     id,
   })
-  expect(readdirSync(user.vault).sort()).toEqual([
-    'claude',
-    'excluded',
-    'last-sync',
-    expect.stringMatching(/^lock/),
-    'log.jsonl',
-  ])
+  expect(readdirSync(join(user.vault, 'claude', id))).toEqual([expect.stringMatching(/^lock/)])
   expect(await user.run('sync')).toMatchObject({ copied: 0, excluded: 1 })
   expect(existsSync(user.transcript)).toBe(true)
   expect(await user.run('sync', '--include', `claude/${id}`)).toMatchObject({ copied: 1, excluded: 0 })
@@ -268,7 +271,7 @@ test('OpenCode is kept by its own export, once for each change, and given back a
   }
   user.write(
     join(bin, 'opencode'),
-    `#!/bin/sh\ncase $1 in session) cat ${user.tmp}/list.json;; export) echo >> ${user.tmp}/exports; cat ${user.tmp}/export.json;; esac\n`,
+    `#!/bin/sh\ncase $1 in db) cat ${user.tmp}/list.json;; export) echo >> ${user.tmp}/exports; cat ${user.tmp}/export.json;; esac\n`,
   )
   chmodSync(join(bin, 'opencode'), 0o755)
   user.env.PATH = `${bin}:${user.env.PATH}`
@@ -283,8 +286,11 @@ test('OpenCode is kept by its own export, once for each change, and given back a
   expect((await user.fail('restore', 'ses_1')).suggestion).toContain('opencode import')
   await user.run('restore', 'ses_1', '--to', join(user.tmp, 'out'), '--generation', '1')
   expect(readFileSync(join(user.tmp, 'out/export.json'), 'utf8')).toContain('first')
+  user.write(join(user.tmp, 'list.json'), '[]')
+  await user.run('sync')
+  expect((await user.run('list', '--lost')).conversations).toMatchObject([{ id: 'ses_1' }])
   user.write(join(bin, 'opencode'), '#!/bin/sh\nexit 3\n')
-  expect(await user.run('sync')).toMatchObject({ skipped: [{ path: 'opencode session list' }] })
+  expect(await user.run('sync')).toMatchObject({ unread: [{ path: 'opencode db' }] })
 })
 
 test('on a full disk nothing acknowledged is lost, and copying goes on when there is room', async () => {
