@@ -15,6 +15,7 @@ const wishInput = {
   paths: z
     .array(nameInput.min(1, noPath))
     .min(1, noPath)
+    .max(1000, 'name a directory above them')
     .optional()
     .describe('Files, or directories with everything below them. Default: the whole workspace.'),
   session: nameInput.optional().describe('The id of your own session. Needed only if a tool asks for it.'),

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -84,7 +83,7 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
   const granted = await call('claim', { purpose: 'new routes', paths: ['src'] })
   expect(granted.data).toMatchObject({ granted: true, workspace: world.workspace, paths: ['src'] })
   expect((await call('who')).data).toMatchObject({
-    workspaces: [{ claims: [{ paths: ['src'], purpose: 'new routes', standing: 'fresh' }] }],
+    workspaces: [{ claims: [{ paths: ['src'], purpose: 'new routes', state: 'held' }] }],
   })
   expect((await call('release')).data).toMatchObject({ released: true })
   expect((await call('release')).data).toMatchObject({ released: false })
@@ -98,8 +97,8 @@ test.each(['2025', '2026'] as const)('a client of %s sees, claims and releases a
 test('a client sees which session changed what, and the diff of it', async () => {
   await using world = new McpWorld()
   const { call } = await world.connect()
-  expect((await call('changes')).text).toMatch(/^POINTS_OFF: /)
-  execFileSync('git', ['init', '-q', world.workspace])
+  const elsewhere = { workspace: world.tmp }
+  expect((await call('changes', elsewhere)).text).toMatch(/^POINTS_OFF: /)
   expect((await call('changes')).text).toMatch(/^NOT_FOUND: no restore point/)
   for (const name of ['first', 'second'])
     await world.stint(['run', '--lock', '--session', name, '--', 'sh', '-c', `echo ${name} > ${name}.txt`], {
@@ -122,7 +121,7 @@ test('a refusal names the paths that are in the way, and only those', async () =
   const inTheWay = expect.stringMatching(/^src\/x in .* is held by /)
   expect(refused.data).toMatchObject({ granted: false, reason: inTheWay })
   const waited = await second.call('wait_until_free', { wait_seconds: 0 })
-  expect(waited.data).toMatchObject({ free: false, reason: expect.stringMatching(/^docs, src\/x in /) })
+  expect(waited.data).toMatchObject({ free: false, reason: expect.stringMatching(/^docs src\/x in /) })
 })
 
 test('granted means granted: of two servers, one gets the files, and the other learns who has them', async () => {
@@ -140,15 +139,12 @@ test('granted means granted: of two servers, one gets the files, and the other l
   expect((await first.call('claim', { paths: ['docs'] })).data).toMatchObject({ granted: true })
 })
 
-test('a server counts as its agent: neither the agent nor its subagents are in its way', async () => {
+test('a server works for its agent: the two are never in the way of each other', async () => {
   await using world = new McpWorld()
   await world.prompt('session-a', 'new routes')
   const { call } = await world.connect()
   expect((await call('claim')).data).toMatchObject({ granted: true, session_id: 'session-a.mcp' })
   expect((await world.hook('claude', 'edit')).allowed).toBe(true)
-  const choices = { subagents: 'apart' as const }
-  const event = { ...hookEvent('claude', 'edit', { cwd: world.workspace, call: 'c2' }), agent_id: 'sub' }
-  expect((await world.hook('claude', 'edit', { input: JSON.stringify(event), choices })).allowed).toBe(true)
   expect((await world.hook('codex', 'pre', { session: 'other' })).allowed).toBe(false)
   // The end of the turn releases what the hooks took; the claim of the server stays until it is released.
   await world.hook('claude', 'post', { call: 'call-1' })
@@ -279,6 +275,7 @@ test('bad arguments are answered with what to do, and change nothing', async () 
     { paths: 'src' },
     { paths: [''] },
     { paths: [] },
+    { paths: Array.from({ length: 1001 }, (_, index) => `src/${index}`) },
     { wait_seconds: -1 },
   ]
   for (const args of bad) {
@@ -310,14 +307,6 @@ test('a wait ends before clients give up after a minute, unless the model asks f
   const { tools } = await client.listTools()
   const { inputSchema } = tools.find(({ name }) => name === 'wait_until_free') ?? {}
   expect(inputSchema).toMatchObject({ properties: { wait_seconds: { description: 'Default: 45.' } } })
-})
-
-test('an error without a hint ends after its message', async () => {
-  await using world = new McpWorld()
-  const { call } = await world.connect()
-  const deep = `${'x'.repeat(200)}/`.repeat(19)
-  const refused = await call('claim', { paths: Array.from({ length: 300 }, (_, index) => `${deep}${index}`) })
-  expect(refused.text).toMatch(/^ARG_ERROR: the record for \w+ would be over 1 MiB: claim fewer paths\.$/)
 })
 
 const long = 'x/'.repeat(4_000_000)

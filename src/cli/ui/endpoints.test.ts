@@ -23,7 +23,7 @@ test('the first page has a tile for each session, and what it waits for', async 
     view.tiles.map(({ session_id, state }: { session_id: string; state: string }) => [session_id, state]),
   ).toEqual([
     ['second', 'waiting'],
-    ['holder', 'idle'],
+    ['holder', 'working'],
   ])
   expect(view.tiles[0].waits_for).toMatchObject({
     key: world.key,
@@ -79,7 +79,7 @@ test('an idle session that was only given a prompt has its agent, its place and 
   expect(tile.since).toBe(tile.last_at)
 })
 
-test('a session that was closed has no tile, although the claim of its dead process is still there', async () => {
+test('a session that was closed has no tile, and the claim of its dead process is not shown as held', async () => {
   await using world = new SessionWorld()
   const session = await world.store.create({ id: 'ses_closed' })
   const { id } = session
@@ -92,7 +92,7 @@ test('a session that was closed has no tile, although the claim of its dead proc
   killIfThere(holder.pid)
   await holder.finished
   expect((await ui.read('/api/now')).tiles).toEqual([])
-  expect((await ui.read('/api/workspaces')).workspaces).toMatchObject([{ claims: 1 }])
+  expect((await ui.read('/api/workspaces')).workspaces).toMatchObject([{ claims: 0 }])
 })
 
 test('a session with a key is shown and found by its key', async () => {

@@ -31,7 +31,10 @@ test('an agent that works, another that is refused, and a kill -9 are pushed to 
   await until(({ tiles }) => tiles.length === 0)
   const agent = startSession(world, 'working-agent', { calls: 1, hang: 600 })
   const working = await until((now) => stateOf(now, 'working-agent') === 'working')
-  expect(working.tiles[0]).toMatchObject({ agent: 'Claude Code', work: { name: expect.any(String) } })
+  expect(working.tiles[0]).toMatchObject({
+    agent: 'Claude Code',
+    work: { text: expect.stringMatching(/^runs `.*` \(pid \d+\)$/) },
+  })
   await world.hook('claude', 'pre', { session: 'refused-agent' })
   const refused = await until(({ incidents }) => incidents.length > 0)
   expect(refused.incidents[0]).toMatchObject({
