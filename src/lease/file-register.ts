@@ -4,6 +4,7 @@ import type { Later } from '../base/fs/disk.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { ifExists } from '../base/fs/exists.ts'
+import { homeUnsafe } from '../base/fs/home.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
@@ -53,6 +54,7 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
   }
 
   async function swap(key: string, epoch: number, text: string): Promise<boolean> {
+    if (!isEpochName(String(epoch + 1))) throw homeUnsafe(pathOf(key, epoch), 'has no successor')
     const staged = `${directory}/${key}/${stagedPrefix}${ulid()}`
     await createIn(files, staged, text)
     try {
@@ -61,11 +63,11 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
       if (errorCode(error) === 'EEXIST') return false
       throw linkError(error)
     } finally {
-      await files.unlink(staged)
+      await removeQuietly(files, staged)
     }
     const epochs = (await epochsOf(files, `${directory}/${key}`)).sort((a, b) => a - b)
     const top = epochs.pop()
-    for (const old of epochs) await files.unlink(pathOf(key, old))
+    for (const old of epochs) await removeQuietly(files, pathOf(key, old))
     // A writer that was suspended before its link has created an epoch that was removed before.
     return top === epoch + 1
   }
@@ -105,6 +107,15 @@ async function createIn(files: RegisterFiles, path: string, text: string): Promi
   }
 }
 
+/** A name that cannot be removed does no harm: the next swap tries again, and the sweep removes staged files. */
+async function removeQuietly(files: RegisterFiles, path: string): Promise<void> {
+  try {
+    await files.unlink(path)
+  } catch {
+    // A directory that a user has made, or a disk that has become read-only.
+  }
+}
+
 async function listOrNone(files: RegisterFiles, directory: string): Promise<string[]> {
   try {
     return await files.list(directory)
@@ -114,8 +125,11 @@ async function listOrNone(files: RegisterFiles, directory: string): Promise<stri
   }
 }
 
+/** At most 15 digits: every such number is exact. */
+const isEpochName = (name: string): boolean => /^[1-9]\d{0,14}$/.test(name)
+
 const epochsOf = async (files: RegisterFiles, directory: string): Promise<number[]> =>
-  (await listOrNone(files, directory)).filter((name) => /^[1-9]\d{0,14}$/.test(name)).map(Number)
+  (await listOrNone(files, directory)).filter(isEpochName).map(Number)
 
 export const nodeFiles: RegisterFiles = {
   list: (directory) => readdirSync(directory),

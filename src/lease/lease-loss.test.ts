@@ -3,24 +3,24 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until, World } from '../../test/support/world.ts'
 import { sleep } from '../base/process/clock.ts'
-import { fileRegister } from './file-register.ts'
-import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
+import { fileStore } from './file-store.ts'
+import { acquireLease, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-options.ts'
-import type { Register } from './register.ts'
+import type { LeaseStore } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 let world: World
-let register: Register
+let store: LeaseStore
 beforeEach(() => {
   world = new World()
-  register = fileRegister(join(world.tmp, 'locks')) as Register
+  store = fileStore(world.tmp)
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
 const options = (sessionId: string, more: Partial<LeaseOptions> = {}): LeaseOptions => ({
   sessionId,
   resource: 'deploy:prod',
-  register,
+  store,
   pid: null,
   ...more,
 })
@@ -36,7 +36,7 @@ async function lossOf(lease: Lease): Promise<unknown> {
 
 test('a lease that a user has broken says who broke it, and why', async () => {
   const lease = await acquireLease(options('a'))
-  const claims = WorkspaceClaims.open(register, { resource: 'deploy:prod' })
+  const claims = WorkspaceClaims.open(store, { resource: 'deploy:prod' })
   const by = { by: 'root', reason: 'it hangs', at: Date.now() }
   await claims.break({ session_id: 'a', fence: lease.fence }, by)
   expect(await lossOf(lease)).toMatchObject({
@@ -49,7 +49,7 @@ test('a lease that a user has broken says who broke it, and why', async () => {
 test('a lease that another session has taken over, because it was not refreshed, says which session', async () => {
   const lease = await acquireLease(options('a', { ttlMs: 50 }))
   suspend()
-  const next = acquireLeaseSync(options('b'))
+  const next = await acquireLease(options('b'))
   expect(await lossOf(lease)).toMatchObject({ cause: { kind: 'taken-over', by: 'b' } })
   await next.release()
 })
@@ -60,7 +60,7 @@ test('a lease that another process of its session has released says so', async (
   expect(await lossOf(lease)).toMatchObject({ cause: { kind: 'released' } })
 })
 
-test('a lease whose register was removed says so', async () => {
+test('a lease whose record was removed says so', async () => {
   const lease = await acquireLease(options('a'))
   rmSync(join(world.tmp, 'locks'), { recursive: true })
   expect(await lossOf(lease)).toMatchObject({ cause: { kind: 'removed' } })
@@ -69,6 +69,6 @@ test('a lease whose register was removed says so', async () => {
 test('a lease that was not refreshed in time, as after a suspend, says so', async () => {
   const lease = await acquireLease(options('a', { ttlMs: 50 }))
   suspend()
-  expect(lease.checkSync()).toBe(false)
+  expect(await lease.check()).toBe(false)
   expect(lease.signal.reason).toMatchObject({ cause: { kind: 'expired' } })
 })

@@ -2,10 +2,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until, World } from '../../test/support/world.ts'
-import { fileRegister } from './file-register.ts'
+import { fileStore } from './file-store.ts'
 import { acquireLease } from './lease.ts'
 import { leaseStatus } from './lease-status.ts'
-import { memoryRegister, type Register } from './register.ts'
+import { type LeaseStore, memoryStore } from './register.ts'
 
 let world: World
 beforeEach(() => {
@@ -13,16 +13,16 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const registers: Record<string, () => Register> = {
-  files: () => fileRegister(join(world.tmp, 'my locks')) as Register,
-  memory: () => memoryRegister() as Register,
+const stores: Record<string, () => LeaseStore> = {
+  files: () => fileStore(join(world.tmp, 'my locks')),
+  memory: () => memoryStore(),
 }
 
-test.each(Object.keys(registers))(
+test.each(Object.keys(stores))(
   'the status of a lease in %s says who holds it and who waits',
   async (kind) => {
-    const register = (registers[kind] as () => Register)()
-    const target = { resource: 'deploy:prod', register }
+    const store = (stores[kind] as () => LeaseStore)()
+    const target = { resource: 'deploy:prod', store }
     expect(await leaseStatus(target)).toEqual({
       workspace: 'deploy:prod',
       isFree: true,
@@ -31,15 +31,15 @@ test.each(Object.keys(registers))(
     })
     const lease = await acquireLease({ ...target, sessionId: 'a', purpose: 'release 42', pid: null })
     const waiting = acquireLease({ ...target, sessionId: 'b', wait: '1m' })
-    if (register.waiters !== undefined)
-      await until('b waits', async () => (await leaseStatus(target)).waiters[0]?.sessionId === 'b')
+    await until('b waits', async () => (await leaseStatus(target)).waiters[0]?.sessionId === 'b')
     expect(await leaseStatus(target)).toMatchObject({
       isFree: false,
       claims: [
         {
           sessionId: 'a',
           pid: null,
-          state: 'fresh',
+          liveness: 'unknown',
+          expiresInMs: expect.any(Number) as number,
           mode: 'exclusive',
           purpose: 'release 42',
           fence: lease.fence,
@@ -52,46 +52,43 @@ test.each(Object.keys(registers))(
   },
 )
 
-test.each(Object.keys(registers))(
-  'a lease in %s is on any text, which is not that of another',
-  async (kind) => {
-    const register = (registers[kind] as () => Register)()
-    const texts = [
-      'deploy:prod',
-      'a row of "orders"',
-      'https://example.com/?q=ü',
-      '../../etc',
-      '🧵',
-      'ü'.repeat(2048),
-    ]
-    const leases = await Promise.all(
-      texts.map((resource) => acquireLease({ resource, register, sessionId: 'a', pid: null })),
-    )
-    expect(leases.map(({ workspace }) => workspace)).toEqual(texts)
-    for (const resource of texts)
-      await expect(acquireLease({ resource, register, sessionId: 'b' })).rejects.toMatchObject({
-        code: 'LOCK_HELD',
-      })
-    for (const resource of ['', 'x'.repeat(4097), 'a\0b', '\ud83e', 5 as never])
-      await expect(acquireLease({ resource, register, sessionId: 'b' })).rejects.toMatchObject({
-        code: 'ARG_ERROR',
-      })
-    for (const lease of leases) await lease.release()
-  },
-)
+test.each(Object.keys(stores))('a lease in %s is on any text, which is not that of another', async (kind) => {
+  const store = (stores[kind] as () => LeaseStore)()
+  const texts = [
+    'deploy:prod',
+    'a row of "orders"',
+    'https://example.com/?q=ü',
+    '../../etc',
+    '🧵',
+    'ü'.repeat(2048),
+  ]
+  const leases = await Promise.all(
+    texts.map((resource) => acquireLease({ resource, store, sessionId: 'a', pid: null })),
+  )
+  expect(leases.map(({ workspace }) => workspace)).toEqual(texts)
+  for (const resource of texts)
+    await expect(acquireLease({ resource, store, sessionId: 'b' })).rejects.toMatchObject({
+      code: 'LOCK_HELD',
+    })
+  for (const resource of ['', 'x'.repeat(4097), 'a\0b', '\ud83e', 5 as never])
+    await expect(acquireLease({ resource, store, sessionId: 'b' })).rejects.toMatchObject({
+      code: 'ARG_ERROR',
+    })
+  for (const lease of leases) await lease.release()
+})
 
 test('a lease on a file is the same under each path of the file, and needs no file', async () => {
-  const register = fileRegister(join(world.tmp, 'locks')) as Register
+  const store = fileStore(world.tmp)
   mkdirSync(join(world.tmp, 'data'))
   writeFileSync(join(world.tmp, 'data/state.json'), '')
   symlinkSync('data', join(world.tmp, 'link'))
   const file = join(world.tmp, 'data/state.json')
-  const lease = await acquireLease({ file, register, sessionId: 'a', pid: null })
+  const lease = await acquireLease({ file, store, sessionId: 'a', pid: null })
   expect(lease.workspace).toBe(`file:${file}`)
-  const other = { file: join(world.tmp, 'link/../link/state.json'), register }
+  const other = { file: join(world.tmp, 'link/../link/state.json'), store }
   await expect(acquireLease({ ...other, sessionId: 'b' })).rejects.toMatchObject({ code: 'LOCK_HELD' })
   expect((await leaseStatus(other)).claims).toMatchObject([{ sessionId: 'a' }])
-  const missing = { file: join(world.tmp, 'data/missing'), register }
+  const missing = { file: join(world.tmp, 'data/missing'), store }
   await (await acquireLease({ ...missing, sessionId: 'b' })).release()
   await lease.release()
 })

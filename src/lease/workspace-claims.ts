@@ -363,7 +363,7 @@ function decisionOn(request: AcquireRequest) {
  * last records a power cut has lost goes on above them, as they had the time of their grant.
  */
 const nextFence = ({ fence }: ClaimsRecord, { wall }: Now): number =>
-  Math.max(fence + 1, Math.min(Math.floor(wall), 2 ** 52))
+  Math.max(fence + 1, Math.min(Math.floor(wall), 2 ** 52) || 0)
 
 /** A function that calls the given one at most once: a waiter tries often, and its ancestors stay. */
 function once<Value>(read: (() => Value) | undefined): (() => Value) | undefined {

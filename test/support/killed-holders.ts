@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listIfReadable } from '../../src/base/fs/exists.ts'
-import { homeRegister } from '../../src/lease/file-register.ts'
-import { acquireLeaseSync } from '../../src/lease/lease.ts'
+import { homeStore } from '../../src/lease/file-store.ts'
+import { acquireLease } from '../../src/lease/lease.ts'
 import { fastDirectory } from './lock-storm.ts'
 import { isRunning, projectRoot, type Running, until, type World } from './world.ts'
 
@@ -19,14 +19,11 @@ export function lockGround(under: string) {
   return {
     env,
     workspace,
-    register: homeRegister(env),
+    store: homeStore(env),
     entries,
     epochs: (): string[] => entries().filter(isEpoch),
-    /** Files beside the epochs that other processes have left. */
-    strays: (): string[] => {
-      const ours = `-${process.pid.toString(36)}-`
-      return entries().filter((name) => !isEpoch(name) && !name.includes(ours))
-    },
+    /** Files that swaps have staged, and not removed. */
+    staged: (): string[] => entries().filter((name) => !isEpoch(name)),
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   }
 }
@@ -37,7 +34,9 @@ export interface KilledHolders {
   cycles: number
   /** The most epochs that a key had after a kill. */
   mostEpochs: number
-  strays: string[]
+  /** Those that remain at the end, and the staged files. */
+  epochs: string[]
+  staged: string[]
 }
 
 /**
@@ -50,7 +49,7 @@ export async function killHolders(
   purposeLength: number,
 ): Promise<KilledHolders> {
   using ground = lockGround(fastDirectory)
-  const { env, workspace, register } = ground
+  const { env, workspace, store } = ground
   const program = join(projectRoot, 'test/fixtures/lock-cycler.mjs')
   const start = (): Running =>
     world.start(process.execPath, [program, workspace, String(purposeLength)], { env })
@@ -75,18 +74,17 @@ export async function killHolders(
     // Every other one is still a zombie when its lock is taken.
     if (time % 2 === 0) while (isRunning(cycler.pid));
     else await cycler.finished
-    const lease = acquireLeaseSync({ sessionId: `next-${time}`, workspace, register })
+    const lease = await acquireLease({ sessionId: `next-${time}`, workspace, store })
     if (lease.fence <= fence) throw new Error(`fence ${lease.fence} after ${fence}`)
-    // The key starts at the clock, so the changes before its first known epoch are not counted.
-    if (epoch > 0) report.cycles += lease.epoch - epoch
+    report.cycles += lease.epoch - epoch
     fence = lease.fence
     epoch = lease.epoch
     report.mostEpochs = Math.max(report.mostEpochs, ground.epochs().length)
-    lease.releaseSync()
+    await lease.release()
     await cycler.finished
   }
   for (const cycler of waiting) cycler.child.kill('SIGKILL')
-  for (let cycle = 0; cycle < 16; cycle++)
-    acquireLeaseSync({ sessionId: 'last', workspace, register }).releaseSync()
-  return { ...report, strays: ground.strays() }
+  await Promise.all(waiting.map(({ finished }) => finished))
+  await (await acquireLease({ sessionId: 'last', workspace, store })).release()
+  return { ...report, epochs: ground.epochs(), staged: ground.staged() }
 }

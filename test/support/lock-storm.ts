@@ -106,7 +106,7 @@ class Storm implements AsyncDisposable {
       at: String(process.hrtime.bigint() + 3_000_000n),
       windowMs: lapsing ? 2 * ttlMs : 5 + this.#random() * 20,
       holdMs: this.#random() * 4,
-      way: this.#random() < 0.3 ? 'async' : 'sync',
+      way: this.#random() < 0.3 ? 'waiting' : 'trying',
       pauses: this.#random() < 0.5,
       refreshes: lapsing || this.#random() < 0.3 ? 0.2 : 0,
       ttlMs,
@@ -202,7 +202,7 @@ class Storm implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#contenders.filter(({ exited }) => !exited).map((contender) => contender.kill()))
-    this.#plant.end?.()
+    await this.#plant.end?.()
     rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 })
   }
 }
