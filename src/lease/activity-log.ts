@@ -3,6 +3,7 @@ import { GatheredLog, removeBoundedLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
 import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim.ts'
+import { transcriptTime } from './evidence.ts'
 import type { ActivityLogs, Now } from './register.ts'
 import { type AcquireRequest, covers } from './rules.ts'
 
@@ -60,8 +61,9 @@ export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }
     if (broken !== undefined)
       return [{ ...end, kind: 'break', by: broken.by, reason: broken.reason ?? undefined }]
     if (grants[0] === undefined || left !== undefined) return [{ ...end, kind: 'release' }]
-    // The holder may have been dead for hours: it held the claim until its time was over, at most.
-    const held_ms = Math.min(end.held_ms, claim.until_wall - claim.acquired_at)
+    // The holder may have been dead for hours: it held the claim until its last act, at most.
+    const lastAct = transcriptTime(claim.origin) ?? claim.until_wall
+    const held_ms = Math.max(0, Math.min(at, claim.until_wall, lastAct) - claim.acquired_at)
     return [{ ...end, kind: 'takeover', by: grants[0].session_id, held_ms }]
   })
   return [

@@ -1,8 +1,6 @@
-import { statSync } from 'node:fs'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { allClaims } from './all-claims.ts'
-import { type ClaimOrigin, isSameProcess } from './claim.ts'
+import { isSameProcess } from './claim.ts'
 import { homeStore } from './file-store.ts'
 import { readDescent } from './party.ts'
 import type { LeaseStore } from './register.ts'
@@ -51,10 +49,4 @@ async function knownSessions(store: LeaseStore): Promise<AgentSession[]> {
     )
   const all: AgentSession[] = [...promptedSessions(process.env), ...claiming]
   return all.filter(({ sessionId }, index) => all.findIndex((each) => each.sessionId === sessionId) === index)
-}
-
-/** When the transcript of a session has last grown, in milliseconds since the epoch; undefined without one. */
-export function transcriptTime(origin: ClaimOrigin | undefined): number | undefined {
-  const path = origin?.transcript?.path
-  return path === undefined ? undefined : ifPossible(() => Math.round(statSync(path).mtimeMs))
 }

@@ -23,17 +23,23 @@ import { descendants } from '../base/process/process-tree.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { isRecord, parseObject } from '../base/text/fields.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
-import type { Claim } from './claim.ts'
+import type { Claim, ClaimOrigin } from './claim.ts'
 import { leftoverMs, type Observation, type SessionProcess } from './force.ts'
 
 // What the machine shows about a claim besides time and liveness: the processes that its session has started,
 // and an interruption in the transcript of its agent. Every door judges claims by the same evidence.
 
-/** The evidence about claims on a workspace. The processes are read once, when a rule first asks for them. */
+/**
+ * The evidence about claims on a workspace. The processes are read once, when a rule first asks for them. No
+ * process works in a resource.
+ */
 export function evidenceIn(workspace: string | undefined): Pick<Observation, 'work' | 'isTurnOver'> {
   let table: ProcessTable | undefined
   return {
-    work: (claim) => (canBeSeen(claim) ? sessionWork(claim, workspace, (table ??= readProcessTable())) : []),
+    work(claim) {
+      if (workspace === undefined || !canBeSeen(claim)) return []
+      return sessionWork(claim, workspace, (table ??= readProcessTable()))
+    },
     isTurnOver,
   }
 }
@@ -58,11 +64,7 @@ const hookCommand = /(?:^|[\0/ '"])stint-hook(?:\.cjs|\.sh)?(?:[\0 '"]|$)/
  * process: a leaf may change every second. A process counts if it is a descendant of a holder that has
  * started since the grant, or has the session's variable in its environment.
  */
-export function sessionWork(
-  claim: Claim,
-  workspace: string | undefined,
-  table: ProcessTable,
-): SessionProcess[] {
+export function sessionWork(claim: Claim, workspace: string, table: ProcessTable): SessionProcess[] {
   const session = sessionProcesses(claim, table)
   const byPid = new Map(session.map((process) => [process.pid, process]))
   const tops = new Set<TableProcess>()
@@ -129,14 +131,9 @@ function askersIn({ processes }: ProcessTable): Set<number> {
  * Whether the working directory of a process is in the claimed workspace, and in no repository below it. One
  * whose directory cannot be known counts as one that is.
  */
-function isAtWork(
-  { paths }: Claim,
-  workspace: string | undefined,
-  table: ProcessTable,
-  { pid }: TableProcess,
-): boolean {
+function isAtWork({ paths }: Claim, workspace: string, table: ProcessTable, { pid }: TableProcess): boolean {
   const directory = table.directoryOf(pid)
-  if (workspace === undefined || directory === undefined) return true
+  if (directory === undefined) return true
   const trees = paths.some((path) => path.startsWith('/')) ? paths : [workspace]
   return trees.some((tree) => isWithin(directory, tree) && !hasRepositoryBetween(tree, directory))
 }
@@ -273,4 +270,10 @@ function hasNewerSubagent(transcript: string, mtimeMs: number): boolean {
   return (ifPossible(() => readdirSync(directory)) ?? []).some(
     (name) => (statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0) > mtimeMs,
   )
+}
+
+/** When the transcript of a session has last grown, in milliseconds since the epoch; undefined without one. */
+export function transcriptTime(origin: ClaimOrigin | undefined): number | undefined {
+  const path = origin?.transcript?.path
+  return path === undefined ? undefined : ifPossible(() => Math.round(statSync(path).mtimeMs))
 }

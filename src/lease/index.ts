@@ -1,6 +1,6 @@
 /** The door of leases: claims on workspaces and resources, kept in a register. */
 export { ActivityLog, type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
-export { type AgentSession, agentSessions, isBelowAgent, transcriptTime } from './agent-sessions.ts'
+export { type AgentSession, agentSessions, isBelowAgent } from './agent-sessions.ts'
 export { type AllClaims, allClaims, type ClaimedTarget, claimsKeys, forEachClaimed } from './all-claims.ts'
 export {
   type Claim,
@@ -14,7 +14,7 @@ export {
   wholeWorkspace,
 } from './claim.ts'
 export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
-export { waitingHookName } from './evidence.ts'
+export { waitingHookName, transcriptTime } from './evidence.ts'
 export { fileRegister } from './file-register.ts'
 export { fileStore, homeStore } from './file-store.ts'
 export {

@@ -36,7 +36,7 @@ export function heldError(
   return withoutStack(
     () =>
       new StintError('LOCK_HELD', message, {
-        hint: `${standingText(by, force, observation)} ${adviceFor(claims, isInSharedServer(by, observation))}`,
+        hint: `${standingText(claims, by, force, observation)} ${adviceFor(claims, force, isInSharedServer(by, observation))}`,
         retryAfterMs,
         detail: `lock_file=${location} holder_pid=${pid ?? '-'}`,
         facts: { holder, waiters: waiters.length },
@@ -53,7 +53,13 @@ function holderText(by: Claim, force: Force, observation: Observation): string {
 }
 
 /** What is held, since when, whether its holder lives, and until when. */
-function standingText(by: Claim, { leftMs }: Force, observation: Observation): string {
+function standingText(
+  target: WorkspaceClaims,
+  by: Claim,
+  { leftMs }: Force,
+  observation: Observation,
+): string {
+  const what = targetKind(target) === 'resource' ? '' : `${pathsText(by.paths, by.mode)}, `
   const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
   const life = { alive: 'is alive', dead: 'is dead', unknown: 'cannot be seen from here' }
   const [process] = by.holders
@@ -61,16 +67,17 @@ function standingText(by: Claim, { leftMs }: Force, observation: Observation): s
     process === undefined
       ? 'without a process'
       : `by pid ${process.pid}, which ${life[claimLiveness(by, observation)]}`
-  return `Held: ${pathsText(by.paths, by.mode)}, for ${since}, ${owner}; it ends in ${roughDuration(leftMs)} unless it is renewed.`
+  return `Held: ${what}for ${since}, ${owner}; it ends in ${roughDuration(leftMs)} unless it is renewed.`
 }
 
 /** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */
-function adviceFor(target: WorkspaceClaims, isInServer: boolean): string {
+function adviceFor(target: WorkspaceClaims, { isLeftover, process }: Force, isInServer: boolean): string {
   const ways = ['Wait for the holder (--wait)']
   if (targetKind(target) !== 'resource') ways.push('claim other paths (--path)', 'work in another workspace')
   if (isInServer)
     return `${ways.join(', or ')}. Do not end its pid: it is the app-server of all Codex windows.`
-  return `${ways.join(', ')}, or end that session.`
+  const end = isLeftover && process !== undefined ? `end pid ${process.pid}` : 'end that session'
+  return `${ways.join(', ')}, or ${end}.`
 }
 
 /** Saves the stack trace: a caller that retries is refused often, and a trace costs more than a try. */

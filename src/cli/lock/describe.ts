@@ -1,6 +1,7 @@
 import {
   type Claim,
   claimLiveness,
+  type ClaimMode,
   forceOf,
   type Observation,
   originText,
@@ -79,22 +80,42 @@ export const stableWorkspace = <
   waiters: workspace.waiters.map(({ waited_ms: _waited, ...waiter }) => waiter),
 })
 
+/** A workspace or resource in the form that status shows. */
+export interface TargetDescription {
+  workspace?: string
+  resource?: string
+}
+
+/** What a claim is on; empty if that is all of a resource, or of a place outside of repositories. */
+export function whatOf(
+  { paths, mode }: { paths: readonly string[]; mode: ClaimMode },
+  { workspace, resource }: TargetDescription,
+): string {
+  const isAll = resource !== undefined || paths.join(' ') === workspace
+  if (isAll) return mode === 'shared' ? 'shared' : ''
+  return pathsText(paths, mode)
+}
+
 /** A line for each waiter, the one that has waited longest first. */
-export const renderWaiters = (waiters: readonly WaiterDescription[], columns: number): string[] =>
-  waiters.flatMap(({ session_id, pid, waited_ms, paths, mode }) =>
-    block(
-      `${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${pathsText(paths, mode)}`,
-      columns,
-    ),
-  )
+export const renderWaiters = (
+  waiters: readonly WaiterDescription[],
+  target: TargetDescription,
+  columns: number,
+): string[] =>
+  waiters.flatMap((waiter) => {
+    const what = whatOf(waiter, target)
+    const waited = `${waiter.session_id} (pid ${waiter.pid}) has waited ${formatAge(waiter.waited_ms)}`
+    return block(`${waited}${what && ` for ${what}`}`, columns)
+  })
 
 /** A claim in a line; where that is too long, its state and purpose have lines of their own. */
 export function renderClaim(
   claim: ClaimDescription,
+  target: TargetDescription,
   { columns, verbose }: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
   const below = claim.parent === null ? '' : ` below ${claim.parent}`
-  const holder = `${partyOf(claim)}${below}  ${pathsText(claim.paths, claim.mode)}`
+  const holder = [`${partyOf(claim)}${below}`, whatOf(claim, target)].filter(Boolean).join('  ')
   const state = `${stateOf(claim)}${verbose ? `, fence ${claim.fence}` : ''}`
   const purpose = claim.purpose === null ? [] : [JSON.stringify(claim.purpose)]
   const origin = originText(claim.origin ?? undefined)

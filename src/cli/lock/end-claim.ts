@@ -6,7 +6,14 @@ import { visibleText } from '../../base/text/escape.ts'
 import { type Claim, isBelowAgent, type WorkspaceClaims } from '../../lease/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { acquireCommand, holderOption, openClaims, readSession, targetOptions } from './lock-options.ts'
+import {
+  acquireCommand,
+  describeTarget,
+  holderOption,
+  openClaims,
+  readSession,
+  targetOptions,
+} from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 export const lockReleaseCommand = defineBareCommand({
@@ -85,7 +92,9 @@ export const lockBreakCommand = defineBareCommand({
     const claims = await openClaims(options, warn)
     const view = await claims.read()
     const { claim: seen, isExact } = findClaim(options.session, claims.inForce(view), claims.title)
-    const shown = renderClaim(describeClaim(seen, view.observation), screen).join('\n')
+    const shown = renderClaim(describeClaim(seen, view.observation), describeTarget(claims), screen).join(
+      '\n',
+    )
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
     return await breakClaim(claims, seen, options.reason)

@@ -11,6 +11,7 @@ import {
   renderClaim,
   renderWaiters,
   stableWorkspace,
+  type TargetDescription,
   targetName,
   type WaiterDescription,
 } from './describe.ts'
@@ -129,21 +130,19 @@ function renderLines(data: LockStatus | AllStatus, screen: Screen): string[] {
   return lines.length === 0 ? ['no claims'] : lines
 }
 
-interface ShownTarget {
-  workspace?: string
-  resource?: string
+interface ShownTarget extends TargetDescription {
   claims: readonly ClaimDescription[]
   waiters: readonly WaiterDescription[]
 }
 
 /** A workspace or resource, its claims and its waiters, in lines. */
 export function renderTarget(
-  { workspace, resource, claims, waiters }: ShownTarget,
+  { claims, waiters, ...target }: ShownTarget,
   screen: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
   return [
-    `${targetName(workspace ?? resource ?? '', screen.columns)}${claims.length === 0 ? ' is free' : ''}`,
-    ...claims.flatMap((claim) => renderClaim(claim, screen)),
-    ...renderWaiters(waiters, screen.columns),
+    `${targetName(target.workspace ?? target.resource ?? '', screen.columns)}${claims.length === 0 ? ' is free' : ''}`,
+    ...claims.flatMap((claim) => renderClaim(claim, target, screen)),
+    ...renderWaiters(waiters, target, screen.columns),
   ]
 }

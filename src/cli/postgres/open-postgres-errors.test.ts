@@ -157,7 +157,7 @@ describe.each(cases)('$what', ({ url, exit, code, says }) => {
       world.stint(['run', '--lock', '--', 'touch', 'ran'], { env, cwd: world.workspace }),
     ])
     expect([envelope.code, text.code]).toEqual([exit, exit])
-    expect(readdirSync(world.workspace)).toEqual([])
+    expect(readdirSync(world.workspace)).toEqual(['.git'])
     expect(errorOf(envelope)).toMatchObject({ code, suggestion: expect.stringContaining(says) as string })
     expect(errorOf(envelope)?.retryable).toBe(exit === 12)
     expect(text.stderr).toContain(`(${code})\n`)

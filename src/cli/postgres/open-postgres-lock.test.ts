@@ -42,7 +42,7 @@ test('two clones of a repository share a lease, whatever their URLs; its paths a
   expect((await world.lock(['acquire', '--session', 'b', '--path', 'docs'], two)).code).toBe(0)
   expect(dataOf(await world.lock(['status'], two))).toMatchObject({
     claims: [
-      { session_id: 'a', paths: ['src'], standing: 'fresh' },
+      { session_id: 'a', paths: ['src'], state: 'held' },
       { session_id: 'b', paths: ['docs'] },
     ],
   })
@@ -99,7 +99,7 @@ test('lock status --watch prints each change', async () => {
   const watch = world.startStint(args, { cwd: world.workspace })
   await until('it prints free', () => watch.output().stdout.startsWith('db is free\n'))
   await world.lock(['acquire', '--session', 'a', '--resource', 'db'])
-  await until('it prints the holder', () => /\ndb\n {2}a {2}all of it {2}fresh, /.test(watch.output().stdout))
+  await until('it prints the holder', () => /\ndb\n {2}a {2}held for /.test(watch.output().stdout))
   watch.child.kill('SIGTERM')
   expect((await watch.finished).code).toBe(143)
 })

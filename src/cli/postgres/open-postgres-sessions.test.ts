@@ -186,7 +186,7 @@ test('verify fails if the server cannot read a session', async () => {
 test('purge deletes removed sessions, and needs --yes', async () => {
   const purge = (...args: string[]) => world.stint(['postgres', 'purge', ...args, '--json'])
   expect(errorOf(await purge())).toMatchObject({ code: 'ARG_ERROR' })
-  expect(dataOf(await purge('--yes'))).toEqual({ sessions: 0, records: 0, leases: 0 })
+  expect(dataOf(await purge('--yes'))).toEqual({ sessions: 0, records: 0, claims: 0 })
   const purged = dataOf(await purge('--older-than', '0s', '--yes'))
   expect(purged.sessions).toBeGreaterThan(0)
   expect(await sessions.sql('SELECT FROM stint.session WHERE removed_at IS NOT NULL')).toEqual([])

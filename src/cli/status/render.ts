@@ -6,7 +6,8 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import type { SessionState } from '../../session/index.ts'
 import { renderCheck } from '../health/check.ts'
-import { type ClaimMode, originText, pathsText } from '../../lease/index.ts'
+import { originText } from '../../lease/index.ts'
+import { whatOf } from '../lock/describe.ts'
 import { sessionColumns } from '../sessions/describe.ts'
 import { type Column, table } from '../text/table.ts'
 import { formatAge, formatDataSize, plural, shortPath } from '../text/format.ts'
@@ -104,7 +105,7 @@ interface ClaimRow {
   state: string
   ageMs: number
   process: string | null
-  what: string | null
+  what: string
   who: string
   purpose: string | null
 }
@@ -125,9 +126,6 @@ function claimLines({ workspaces }: StatusData, room: number, shown: number): st
   const held = workspaces.map(({ claims, waiters, store, ...target }) => {
     const name = target.workspace ?? target.resource
     const workspace = `${shortPath(name)}${store === 'files' ? '' : ` (${store})`}`
-    // Outside of repositories, a claim is on the place itself.
-    const whatOf = (paths: readonly string[], mode: ClaimMode): string | null =>
-      paths.join(' ') === name ? null : pathsText(paths, mode)
     return {
       claims: claims.map((claim) => ({
         workspace,
@@ -135,7 +133,7 @@ function claimLines({ workspaces }: StatusData, room: number, shown: number): st
         state: claim.state,
         ageMs: claim.held_ms,
         process: claim.work?.text ?? (claim.pid === null ? null : `pid ${claim.pid}`),
-        what: whatOf(claim.paths, claim.mode),
+        what: whatOf(claim, target),
         who: originText(claim.origin ?? undefined),
         purpose: claim.purpose,
       })),
@@ -145,7 +143,7 @@ function claimLines({ workspaces }: StatusData, room: number, shown: number): st
         state: 'waits',
         ageMs: waiter.waited_ms,
         process: `pid ${waiter.pid}`,
-        what: whatOf(waiter.paths, waiter.mode),
+        what: whatOf(waiter, target),
         who: originText(waiter.origin ?? undefined),
         purpose: null,
       })),
