@@ -35,7 +35,9 @@ test('the plugin registers the events, matchers and timeouts of the settings', (
   const { hooks } = JSON.parse(read('hooks/hooks.json')) as Hooks
   const program = ['node', 'x']
   const entries = hookEntries('claude', { program, place: 'project' })
-  expect(Object.keys(hooks)).toEqual(hosts.claude.events.map(({ name }) => name))
+  expect(Object.keys(hooks)).toEqual(
+    hosts.claude.events.filter(({ forRecord }) => !forRecord).map(({ name }) => name),
+  )
   for (const { event, matcher, handler } of entries)
     expect(hooks[event]).toMatchObject([
       { ...(matcher && { matcher }), hooks: [{ timeout: handler.timeout }] },

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { until, World } from '../../test/support/world.ts'
 import { ancestorsOf, readProcessStat } from '../base/process/platform.ts'
-import { homeRegister, WorkspaceClaims } from '../lease/index.ts'
 import { agentProcess, chooseAgent } from './agent-process.ts'
 
 const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })
@@ -40,8 +39,6 @@ test('a hook whose shell was killed works for the process that its host names, a
 
 test('a hook whose shell was killed claims for its agent, and for a dead agent blocks no other session', async () => {
   await using world = new HookWorld()
-  const claims = () =>
-    WorkspaceClaims.open(homeRegister(world.env), { workspace: world.workspace }).readSync().record.claims
   const fireOrphan = async (session: string, agent: number) => {
     const input = join(world.tmp, `${session}.json`)
     writeFileSync(input, JSON.stringify(hookEvent('claude', 'pre', { session, cwd: world.workspace })))
@@ -50,13 +47,13 @@ test('a hook whose shell was killed claims for its agent, and for a dead agent b
     const env = { CLAUDE_PID: String(agent) }
     const line = `(${orphan} <"$2" >/dev/null 2>&1) &`
     await world.start('sh', ['-c', line, process.execPath, hookBin, input], { env }).finished
-    await until('it has claimed', () => claims().some(({ session_id }) => session_id === session))
+    await until('it has claimed', () => world.claims.some(({ session_id }) => session_id === session))
   }
   await fireOrphan('dead', 0x7ffffff0)
   expect(await world.hook('claude', 'pre', { session: 'next' })).toMatchObject({ allowed: true })
   await world.hook('claude', 'stop', { session: 'next' })
   await fireOrphan('alive', process.pid)
-  expect(claims()).toMatchObject([{ session_id: 'alive', detached: false, holders: [{ pid: process.pid }] }])
+  expect(world.claims).toMatchObject([{ session_id: 'alive', holders: [{ pid: process.pid }] }])
 })
 
 test('a process name with blanks and parentheses is read correctly', async () => {

@@ -16,8 +16,7 @@ import {
   type Refused,
   WorkspaceClaims,
 } from '../lease/index.ts'
-import { registerEnvironmentSecrets } from '../secrets/index.ts'
-import { type CallTarget, callTargets, purposeOf } from './call-target.ts'
+import { type CallTarget, callTargets } from './call-target.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { Party } from './event-party.ts'
 import { hosts } from './hosts.ts'
@@ -163,7 +162,6 @@ async function requestFor(
     paths,
     mode: 'exclusive',
     forMs: patienceMs,
-    purpose: purposeOf(event, registerEnvironmentSecrets(env).gate),
     ticks,
     parent,
     isOneProcess: sharesProcess !== true,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { SecretGate } from '../secrets/index.ts'
-import { purposeOf, touchedPaths } from './call-target.ts'
+import { callTargets, commandDirectory, touchedPaths } from './call-target.ts'
 
 test('each file of a patch is listed once', () => {
   const command = `*** Begin Patch
@@ -15,13 +14,51 @@ test('each file of a patch is listed once', () => {
   expect(touchedPaths({ input: { command: 7 } })).toEqual([])
 })
 
+test('blanks before the header of a patch, which Codex takes, do not hide its file', () => {
+  const command = ' \t*** Update File: a.ts\n*** End Patch'
+  expect(touchedPaths({ input: { command } })).toEqual(['a.ts'])
+})
+
+test.each<[object, string[]]>([
+  [{ filePath: 'a', oldString: '' }, ['a']],
+  [{ replacements: [{ filePath: 'a' }, { filePath: 'b' }] }, ['a', 'b']],
+  [{ dirPath: 'new' }, ['new']],
+  [{ files: ['a', 'b'] }, ['a', 'b']],
+  [{ files: [{ path: 'a' }] }, ['a']],
+  [{ file_path: 'a', edits: [{ old_string: '' }] }, ['a']],
+  [{ content: 'x' }, []],
+])('the files of %j are %j', (input, files) => {
+  expect(touchedPaths({ input: input as Record<string, unknown> })).toEqual(files)
+})
+
 test.each([
-  [{ command: 'npm test', description: 'Run the\n tests' }, 'Claude Code: Bash (Run the tests)'],
-  [{ command: 'npm test --token x' }, 'Claude Code: Bash npm'],
-  [{ command: 'TOKEN=x deploy' }, 'Claude Code: Bash'],
-  [{}, 'Claude Code: Bash'],
-])('the purpose of a command leaves its arguments out: %j', (input, purpose) => {
-  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, new SecretGate())).toBe(
-    purpose,
-  )
+  ['make', '/w'],
+  ['cd sub && make', '/w/sub'],
+  ["cd 'a b' && make", '/w/a b'],
+  ['cd "/etc" ; make', '/etc'],
+  ['cd /etc\nmake', '/etc'],
+  ['cd sub/missing; make', '/w'],
+  ['cd sub/missing && make', '/w/sub/missing'],
+  ['cd sub && cd .. && cd sub && make', '/w/sub'],
+  ['cd ~/code && make', '/home/u/code'],
+  ['git -C ../other commit', '/other'],
+  ['cd sub && git -C deep commit', '/w/sub/deep'],
+  ['cd $HOME && make', '/w'],
+  ['cd `pwd`/x && make', '/w'],
+  ['cd "$x" && make', '/w'],
+  ['cd', '/w'],
+  ['cdx && make', '/w'],
+  ['(cd sub && make)', '/w'],
+  ['cd a b && make', '/w'],
+])('the command %j belongs to %s', (command, directory) => {
+  expect(commandDirectory({ input: { command } }, '/w', { HOME: '/home/u' })).toBe(directory)
+})
+
+test('a command in the home, above it, or in a directory for temporary files claims nothing', () => {
+  const env = { HOME: '/home/u', TMPDIR: '/scratch' }
+  const targets = (cwd: string) =>
+    callTargets({ cwd }, { name: 'Bash', use: 'shell', input: { command: 'make' } }, 'workspace', env)
+  for (const cwd of ['/', '/home', '/home/u', '/tmp', '/var/tmp', '/scratch'])
+    expect([cwd, targets(cwd)]).toEqual([cwd, []])
+  expect(targets('/home/u/notes')).toMatchObject([{ paths: ['/home/u/notes'] }])
 })

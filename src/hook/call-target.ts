@@ -4,10 +4,8 @@ import { realPathOf } from '../base/fs/canonical-path.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { fileClaim, isOutside, type Workspace, workspaceOf } from '../lease/index.ts'
 import { leadingGit } from '../reading/index.ts'
-import type { SecretGate } from '../secrets/index.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { addedWorktree, parseGitCommand } from './git-command.ts'
-import { hosts } from './hosts.ts'
 import type { Scope } from './options.ts'
 
 /** A workspace that a tool call changes, and the paths in it that the call must hold. */
@@ -188,24 +186,3 @@ const patchHeader = /^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 const patchedFiles = (patch: string): string[] => [
   ...new Set([...patch.matchAll(patchHeader)].map(([, file = '']) => file.trim())),
 ]
-
-/**
- * Describes a call in a few words, for a session that is refused because of it. Of a command, only the
- * model's description or the first word is shown: the rest may contain a password. The gate removes secrets
- * before the text is cut: it does not find half of one.
- */
-export function purposeOf({ host, tool }: Pick<HookEvent, 'host' | 'tool'>, gate: SecretGate): string {
-  const { title } = hosts[host]
-  if (tool === undefined) return title
-  const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
-  const what = file ?? describe(tool.input)
-  const name = gate.text(tool.name)
-  return `${title}: ${name}${what === undefined ? '' : ` ${gate.text(what).replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
-}
-
-function describe({ description, command }: Record<string, unknown>): string | undefined {
-  if (typeof description === 'string' && description.trim() !== '') return `(${description.trim()})`
-  // The first word of a command, if it is plain: an assignment before it may be a password.
-  const [first = ''] = typeof command === 'string' ? command.trim().split(/\s/, 1) : []
-  return /^[\w./-]{1,40}$/.test(first) ? first : undefined
-}

@@ -38,7 +38,7 @@ test.each(commandHosts)('%s: every tool of a matcher counts as an edit or a shel
   expect(host.shells).toEqual(expect.arrayContaining([...host.posixShells]))
 })
 
-test('events about permissions, batches and notifications of Claude Code and Codex are read', () => {
+test('events about permissions and notifications of Claude Code and Codex are read', () => {
   const claude = (moment: Moment) => read('claude', 'claude', moment)
   expect(claude('waiting')).toMatchObject({ kind: 'waiting', tool: { name: 'Bash' }, callId: undefined })
   expect(claude('denied')).toMatchObject({
@@ -47,7 +47,6 @@ test('events about permissions, batches and notifications of Claude Code and Cod
     failure: { error: 'not needed for the task' },
   })
   expect(claude('interrupt')).toMatchObject({ kind: 'post', callId: 'call-1', interrupted: true })
-  expect(claude('batch')).toMatchObject({ kind: 'batch', batch: ['call-1', 'other'] })
   expect(claude('notification')).toMatchObject({ kind: 'waiting', tool: undefined })
   expect(claude('idle').kind).toBe('stop')
   const other = { hook_event_name: 'Notification', notification_type: 'auth_success' }

@@ -110,7 +110,7 @@ class Stage extends LockWorld {
   }
 
   /** All claims in force. */
-  async claims(): Promise<Claim[]> {
+  async held(): Promise<Claim[]> {
     return (await allClaims(this.store)).targets.flatMap(({ claims }) => claims)
   }
 
@@ -228,7 +228,7 @@ test('two windows of one session are two parties; when the first has died, the s
   await stage.send('pre', first.identity)
   expect(await stage.send('pre', second.identity)).toMatchObject({ block: true })
   await stage.send('stop', second.identity)
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a', holders: [{ pid: first.identity.pid }] }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a', holders: [{ pid: first.identity.pid }] }])
   await stage.send('stop', first.identity)
   await stage.send('pre', second.identity)
   expect(await stage.send('pre', first.identity)).toMatchObject({ block: true })
@@ -254,7 +254,7 @@ test('a user who interrupts a call, as far as the host says so, ends the turn', 
   const mine = stage.agent()
   await stage.send('pre', mine.identity)
   await stage.send('post', mine.identity, { interrupted: true })
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
 })
 
 test('a command that only reads passes while another session holds the workspace, and claims nothing', async () => {
@@ -272,9 +272,9 @@ test('a command that only reads passes while another session holds the workspace
     return block ? 'refused' : 'passed'
   }
   expect(await run('git status')).toBe('passed')
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
   await stage.send('pre', mine.identity)
-  const claims = await stage.claims()
+  const claims = await stage.held()
   expect(await run('git status && rg -n foo | head')).toBe('passed')
   expect(await run('git status && make')).toBe('refused')
   expect(await run('git status', 'PowerShell')).toBe('refused')
@@ -283,7 +283,7 @@ test('a command that only reads passes while another session holds the workspace
   expect(await run('git status', 'run_in_terminal', 'vscode')).toBe('passed')
   for (const more of ['# tidy', '"!"', 'x^', '\tx'])
     expect(await run(`git status ${more}`, 'run_in_terminal', 'vscode'), more).toBe('refused')
-  expect(await stage.claims()).toEqual(claims)
+  expect(await stage.held()).toEqual(claims)
 })
 
 test('a command that outlives its turn keeps the workspace for ten minutes, once', async () => {
@@ -338,7 +338,7 @@ test('a session that goes on after its agent was killed has one claim', async ()
   await stage.send('pre', killed.identity)
   await killed.kill()
   expect(await stage.send('pre', next.identity)).toEqual({ block: false })
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a', holders: [{ pid: next.identity.pid }] }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a', holders: [{ pid: next.identity.pid }] }])
 })
 
 test('of two sessions in one process, only the one whose command runs in its workspace is busy', async () => {
@@ -360,7 +360,7 @@ test('a subagent shares the session of its parent, and its end releases nothing'
   await stage.send('pre', mine.identity, { callId: 'parent' })
   await stage.send('pre', mine.identity, { callId: 'child', subagent: true })
   await stage.send('stop', mine.identity, { subagent: true })
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a' }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a' }])
 })
 
 test('kept apart, subagents exclude each other but not their session, and each releases its own claim', async () => {
@@ -369,13 +369,13 @@ test('kept apart, subagents exclude each other but not their session, and each r
   const mine = stage.agent()
   const sub = (agentId: string) => ({ subagent: true, agentId, callId: agentId })
   const isRefused = async (more: Partial<HookEvent>) => (await stage.send('pre', mine.identity, more)).block
-  const sessions = async () => (await stage.claims()).map(({ session_id }) => session_id)
+  const sessions = async () => (await stage.held()).map(({ session_id }) => session_id)
   expect(await isRefused(sub('one'))).toBe(false)
   const refused = await stage.send('pre', mine.identity, sub('two'))
   expect(refused.block && refused.reason).toContain('another subagent of your own session')
   expect(refused.block && refused.reason.length).toBeLessThanOrEqual(400)
   expect(await isRefused({})).toBe(false)
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a.one', ancestors: ['a'] }, { session_id: 'a' }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a.one', ancestors: ['a'] }, { session_id: 'a' }])
   await stage.send('stop', mine.identity, sub('one'))
   expect(await sessions()).toEqual(['a'])
   expect(await isRefused(sub('two'))).toBe(false)
@@ -391,12 +391,12 @@ test('/clear moves a claim that is held for the session to the new id, in the sa
   stage.choices.hold = 'session'
   const [mine, other] = [stage.agent(), stage.agent()]
   await stage.send('pre', mine.identity)
-  const [before] = await stage.claims()
+  const [before] = await stage.held()
   await stage.send('end', mine.identity, { cause: 'clear' })
   await stage.send('start', other.identity, { sessionId: 'b', cause: 'clear' })
   expect(await stage.refusal(other.identity)).toContain('held by a')
   await stage.send('start', mine.identity, { sessionId: 'a2', cause: 'clear' })
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a2', fence: before?.fence }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a2', fence: before?.fence }])
   expect(await stage.send('pre', mine.identity, { sessionId: 'a2' })).toEqual({ block: false })
 })
 
@@ -420,7 +420,7 @@ test('two sessions of one process stay separate: an equal pid alone moves no cla
   expect(await stage.send('pre', mine.identity, { host: 'codex', sessionId: 'b' })).toMatchObject({
     block: true,
   })
-  expect(await stage.claims()).toMatchObject([{ session_id: 'a' }])
+  expect(await stage.held()).toMatchObject([{ session_id: 'a' }])
 })
 
 test('the end of a turn releases all claims of the session, wherever its agent is', async () => {
@@ -429,9 +429,9 @@ test('the end of a turn releases all claims of the session, wherever its agent i
   await stage.send('pre', mine.identity)
   await stage.send('pre', mine.identity, { cwd: stage.repository('another') })
   await stage.send('pre', mine.identity, { tool: edit(join(stage.tmp, 'note.txt')) })
-  expect(await stage.claims()).toHaveLength(3)
+  expect(await stage.held()).toHaveLength(3)
   await stage.send('stop', mine.identity, { cwd: join(stage.tmp, 'gone') })
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
 })
 
 test('an unreadable claims record is reported, and does not keep other claims from being released', async () => {
@@ -440,7 +440,7 @@ test('an unreadable claims record is reported, and does not keep other claims fr
   await stage.send('pre', mine.identity)
   for (const key of ['000000000000', 'ffffffffffff']) writeFileSync(join(stage.home, 'locks', key), '')
   await expect(stage.send('stop', mine.identity)).rejects.toThrow('is not a directory')
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
 })
 
 test('another program that shares the session keeps its claim when the turn ends', async () => {
@@ -449,9 +449,9 @@ test('another program that shares the session keeps its claim when the turn ends
   const pid = String(stage.start('sleep', ['600']).pid)
   await stage.send('pre', mine.identity, { host: 'codex' })
   await stage.lock(['acquire', '--session', 'a', '--pid', pid])
-  expect((await stage.claims())[0]?.holders).toHaveLength(2)
+  expect((await stage.held())[0]?.holders).toHaveLength(2)
   await stage.send('stop', mine.identity, { host: 'codex' })
-  expect((await stage.claims())[0]?.holders.map((holder) => String(holder.pid))).toEqual([pid])
+  expect((await stage.held())[0]?.holders.map((holder) => String(holder.pid))).toEqual([pid])
 })
 
 test('an edit is a matter of the file alone: its own repository, or only itself outside of all', async () => {
@@ -487,10 +487,10 @@ test('a call that names files of two repositories needs both, in either order, a
   const files = [join(one, 'a'), join(two, 'b')]
   for (const order of [files, files.toReversed()])
     expect(await stage.refusal(other.identity, { tool: patch(...order) })).toContain('held by a')
-  expect((await stage.claims()).map(({ session_id }) => session_id)).toEqual(['a'])
+  expect((await stage.held()).map(({ session_id }) => session_id)).toEqual(['a'])
   await stage.send('stop', mine.identity)
   expect(await stage.refusal(other.identity, { tool: patch(...files) })).toBeUndefined()
-  expect((await stage.claims()).map(({ session_id }) => session_id)).toEqual(['b', 'b'])
+  expect((await stage.held()).map(({ session_id }) => session_id)).toEqual(['b', 'b'])
 })
 
 test('a directory that is gone is judged by its nearest parent', async () => {
@@ -528,7 +528,7 @@ test("agents' own directories are never refused, and a command in the home claim
   mkdirSync(join(home, '.claude/plans'), { recursive: true })
   await stage.send('pre', mine.identity, { tool: edit(plan) })
   await stage.send('pre', mine.identity, { cwd: home })
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
   await stage.send('pre', mine.identity, { tool: edit(join(home, 'notes.md')) })
   expect(await stage.refusal(other.identity, { cwd: home })).toBeUndefined()
   expect(await stage.refusal(other.identity, { tool: edit(join(home, 'notes.md')) })).toContain('held by a')
@@ -560,7 +560,7 @@ test('a claim without a known agent process lasts until its time is over', async
   stage.ahead = 31 * minute
   expect(await stage.refusal(other.identity)).toBeUndefined()
   await stage.send('stop', other.identity, { sessionId: 'b' })
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
 })
 
 test('a session whose claim was taken over is told so after its call', async () => {
@@ -577,14 +577,14 @@ test('a session id that is missing or unusable as a file name still gives a sess
   await using stage = new Stage()
   const [mine, other] = [stage.agent(), stage.agent()]
   await stage.send('pre', mine.identity, { sessionId: '../../etc/passwd' })
-  expect((await stage.claims())[0]?.session_id).toMatch(/^claude-\.\._\.\._etc_passwd-[0-9a-f]{12}$/)
+  expect((await stage.held())[0]?.session_id).toMatch(/^claude-\.\._\.\._etc_passwd-[0-9a-f]{12}$/)
   expect(await stage.send('pre', other.identity, { sessionId: '../../etc/shadow' })).toMatchObject({
     block: true,
   })
   await stage.send('stop', mine.identity, { sessionId: '../../etc/passwd' })
   await stage.send('pre', mine.identity, { sessionId: undefined })
   const named = `claude-${mine.identity.pid}-${mine.identity.started}`
-  expect((await stage.claims())[0]?.session_id).toBe(named)
+  expect((await stage.held())[0]?.session_id).toBe(named)
 })
 
 test('texts of other sessions are quoted for the model that reads them', async () => {
@@ -624,7 +624,7 @@ test('a session that is refused may add a worktree elsewhere, and claims nothing
   }
   for (const [text, refused] of Object.entries(expected))
     expect([text, await isRefused(text)]).toEqual([text, refused])
-  expect((await stage.claims()).map(({ session_id }) => session_id)).toEqual(['a', 'a'])
+  expect((await stage.held()).map(({ session_id }) => session_id)).toEqual(['a', 'a'])
 })
 
 test('a removed repository is no obstacle for the end of a turn', async () => {
@@ -634,5 +634,5 @@ test('a removed repository is no obstacle for the end of a turn', async () => {
   await stage.send('pre', mine.identity, { cwd: gone })
   rmSync(gone, { recursive: true })
   await stage.send('stop', mine.identity, { cwd: gone })
-  expect(await stage.claims()).toEqual([])
+  expect(await stage.held()).toEqual([])
 })

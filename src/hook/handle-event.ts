@@ -255,7 +255,7 @@ async function endChildren({ party: { sessionId, agent }, context }: Happening):
   })
 }
 
-const renamingCauses = new Set(['clear', 'resume'])
+const renamingCauses = new Set(['clear', 'resume', 'fork'])
 
 /** Whether the process of the agent goes on with another session, or began with another one. */
 const isRenaming = ({ host, cause = '' }: HookEvent): boolean =>

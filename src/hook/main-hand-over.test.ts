@@ -3,28 +3,27 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commandHosts, HookWorld } from '../../test/support/hook-host.ts'
 import type { SettingsAgentName } from './host.ts'
-import type { HookChoices } from './options.ts'
 
 /** A session holds the workspace, and after it another one; then the first calls a tool again. */
-async function comeBack(world: HookWorld, host: SettingsAgentName, choices: HookChoices = {}) {
+async function comeBack(world: HookWorld, host: SettingsAgentName) {
   for (const session of ['first', 'second']) {
     expect(await world.hook(host, 'pre', { session })).toMatchObject({ allowed: true, ended: { stdout: '' } })
     await world.hook(host, 'stop', { session })
   }
-  const { allowed, ended } = await world.hook(host, 'pre', { session: 'first', choices })
+  const { allowed, ended } = await world.hook(host, 'pre', { session: 'first' })
   expect({ allowed, code: ended.code, stderr: ended.stderr }).toEqual({ allowed: true, code: 0, stderr: '' })
   return ended.stdout
 }
 
 test.each(['claude', 'codex', 'qwen'] as const)(
-  '%s: the model is told once which session held the workspace since its own did, and for what',
+  '%s: the model is told once which session held the workspace since its own did',
   async (host) => {
     await using world = new HookWorld()
     expect(JSON.parse(await comeBack(world, host))).toEqual({
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         additionalContext: expect.stringMatching(
-          /^stint: since your session was last here, session second \((?:Claude Code|Codex|Qwen Code)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago, doing ".*"\. Files that you know may have changed: .*$/,
+          /^stint: since your session was last here, session second \((?:Claude Code|Codex|Qwen Code)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago\. Files that you know may have changed: .*$/,
         ) as string,
       },
     })
@@ -39,11 +38,6 @@ test.each(commandHosts.filter((host) => !['claude', 'codex', 'qwen'].includes(ho
     expect(await comeBack(world, host)).toBe('')
   },
 )
-
-test('with --no-handover, no session is told', async () => {
-  await using world = new HookWorld()
-  expect(await comeBack(world, 'claude', { handover: false })).toBe('')
-})
 
 test('a session that was refused is told who held the workspace when it gets it', async () => {
   await using world = new HookWorld()

@@ -75,9 +75,9 @@ test.each(['claude', 'codex'] as const)(
     const { allowed, reason } = await send('pre', 'two')
     expect(allowed).toBe(false)
     expect(reason).toContain(
-      'lock held by session-a.one — wait for it: it is another subagent of your own session. ',
+      `lock held by session-a.one (pid ${process.pid}) — wait for it: it is another subagent of your own session. `,
     )
-    expect(reason).toContain('try again, when that subagent is done; or end your turn')
+    expect(reason).toContain('retry when that subagent is done; or end your turn')
     expect(reason).not.toMatch(/stint lock wait|close/)
     await send('stop', 'one')
     expect(await send('pre', 'two')).toMatchObject({ allowed: true })

@@ -7,13 +7,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
-  utimesSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { callEvent, ScriptWorld, shells } from '../../test/support/hook-script.ts'
+import { callEvent, type CallOptions, ScriptWorld, shells } from '../../test/support/hook-script.ts'
+import { makeRepository } from '../../test/support/lock-world.ts'
 import { until } from '../../test/support/world.ts'
 
 const silent = { code: 0, stdout: '', stderr: '' }
@@ -21,140 +21,101 @@ const fast = { ...silent, usedNode: false }
 const byNode = { ...silent, usedNode: true }
 
 test.each(Object.entries(shells))(
-  '%s lets the calls of a session pass without Node',
+  '%s lets the calls of a session begin and end without Node',
   async (_name, words) => {
     await using world = new ScriptWorld()
     world.shell = words
     expect(world.pre('one')).toEqual(byNode)
     expect(world.post('one')).toEqual(fast)
     expect(world.pre('two')).toEqual(fast)
-    expect(world.calls()).toEqual(['two'])
     expect(world.post('two', { after: { tool_response: { stdout: 'a "quoted"\nline' } } })).toEqual(fast)
-    expect(world.calls()).toEqual([])
     const file = join(world.workspace, 'a b.txt')
-    expect(world.edit('three', file)).toEqual(byNode)
-    expect(world.edit('four', file)).toEqual(fast)
-    expect(world.edit('five', 'ä.txt')).toEqual(fast)
-    expect(world.calls()).toEqual(['three', 'four', 'five'])
-    const batch = ['three', 'four', 'five'].map((tool_use_id) => ({
-      tool_name: 'Edit',
-      tool_input: {},
-      tool_use_id,
-    }))
-    const ended = {
-      session_id: 'session-a',
-      cwd: world.workspace,
-      hook_event_name: 'PostToolBatch',
-      tool_calls: batch,
-    }
-    expect(world.send(JSON.stringify(ended))).toEqual(fast)
-    expect(world.calls()).toEqual([])
+    expect(world.edit('three', file)).toEqual(fast)
+    expect(world.edit('four', 'new.txt')).toEqual(fast)
+    mkdirSync(join(world.workspace, 'src'))
+    expect(world.edit('five', 'src/new.txt', { before: { agent_id: 'helper' } })).toEqual(fast)
+    expect(world.pre('six', { cwd: join(world.workspace, 'src') })).toEqual(fast)
     expect(world.stop()).toEqual(byNode)
     expect(world.claims).toEqual([])
     // The claim is released: the next call acquires it again.
-    expect(world.pre('six')).toEqual(byNode)
+    expect(world.pre('seven')).toEqual(byNode)
   },
 )
 
-test('another session is refused while a call runs that began with a mark, and gets the workspace after', async () => {
+test('the script writes nothing: what the home contains stays as it is', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  world.post('one')
+  const facts = (): unknown =>
+    readdirSync(world.home, { recursive: true }).map((name) => {
+      const { size, mtimeMs, ino } = statSync(join(world.home, String(name)))
+      return { name, size, mtimeMs, ino }
+    })
+  const before = facts()
+  expect([world.pre('two'), world.post('two'), world.edit('three', 'a.txt')]).toEqual([fast, fast, fast])
+  expect(facts()).toEqual(before)
+})
+
+test('another session is refused, gets the workspace after the turn, and the first needs Node again', async () => {
+  await using world = new ScriptWorld()
+  world.pre('one')
   expect(world.pre('two')).toEqual(fast)
   const other = { session: 'session-b' }
   expect(world.pre('b1', other)).toMatchObject({ code: 2, stdout: expect.stringContaining('session-a') })
+  // A refusal changes no record, so the pass of the holder is still good.
+  expect(world.pre('three')).toEqual(fast)
   world.stop()
   // Its model is told who held the workspace before.
   expect(world.pre('b2', other)).toMatchObject({ code: 0, usedNode: true })
-  // The pass of the first session is closed.
-  expect(world.pre('three')).toMatchObject({ code: 2, usedNode: true })
-  expect(world.calls('session-b')).toEqual(['b2'])
+  expect(world.pre('four')).toMatchObject({ code: 2, usedNode: true })
 })
 
-test('a call that Node refuses after its mark does not keep the session busy', async () => {
-  await using world = new ScriptWorld()
-  world.flags = ['--scope', 'paths']
-  const [mine, theirs] = ['a.txt', 'b.txt'].map((name) => join(world.workspace, name))
-  world.edit('one', mine ?? '')
-  world.edit('b1', theirs ?? '', { session: 'session-b' })
-  expect(world.edit('two', theirs ?? '')).toMatchObject({ code: 2 })
-  expect(world.calls()).toEqual(['one'])
-})
-
-test('with --scope paths, a session needs Node only for files that it has not claimed', async () => {
+test('with --scope paths, a session needs Node for commands and for files that it has not claimed', async () => {
   await using world = new ScriptWorld()
   world.flags = ['--scope', 'paths']
   const files = ['a', 'b', 'c'].map((name) => join(world.workspace, name))
   for (const [index, file] of files.entries())
     expect(world.edit('first', file, { session: `session-${index}` })).toEqual(byNode)
-  // Each of these grants has closed the passes before it: Node renews a pass without closing the others.
+  // Each of these grants has ended the passes before it: Node renews a pass without ending the others.
   for (const index of [0, 1, 2])
     expect(world.edit('second', files[index] ?? '', { session: `session-${index}` }).code).toBe(0)
   for (const index of [0, 1, 2])
     expect(world.edit('third', files[index] ?? '', { session: `session-${index}` })).toEqual(fast)
   expect(world.edit('fourth', files[1] ?? '', { session: 'session-0' })).toMatchObject({ code: 2 })
+  expect(world.pre('fifth', { session: 'session-0' })).toEqual(byNode)
 })
 
-test('a patch of Codex passes if each of its files is in a listed directory', async () => {
-  await using world = new ScriptWorld()
-  const patch = (...names: string[]) => ({
-    tool: 'apply_patch',
-    before: { turn_id: 'turn' },
-    input: {
-      command: `*** Begin Patch\n${names.map((name) => `*** Update File: ${name}\n@@\n-"a"\n+*b*\n`).join('')}*** End Patch\n`,
-    },
-  })
-  mkdirSync(join(world.workspace, 'src'))
-  world.pre('one', patch('a.txt'))
-  expect(world.pre('two', patch('a.txt', 'b.txt'))).toEqual(fast)
-  expect(world.pre('three', patch('a.txt', 'src/b.txt'))).toEqual(byNode)
-  expect(world.pre('four', patch('src/b.txt', 'c.txt'))).toEqual(fast)
-  for (const name of ['../x.txt', 'a*.txt', '.git/../../x', 'new/a.txt'])
-    expect(world.pre(`odd-${name.length}`, patch('a.txt', name)).usedNode, name).toBe(true)
-})
+/** Replaces a field of the first line of the pass. */
+const setField =
+  (index: number, value: string) =>
+  (world: ScriptWorld): void =>
+    world.changePass((text) => text.split('\t').with(index, value).join('\t'))
 
 test.each<[string, (world: ScriptWorld) => void]>([
   ['the user lets all calls pass', (world) => void (world.env.STINT_BYPASS = '1')],
   ['calls are recorded', (world) => void (world.flags = ['--record'])],
-  ['the scope is another one', (world) => void (world.flags = ['--scope', 'paths'])],
-  [
-    'the pass is of another boot',
-    (world) => world.changePass((text) => text.replace(/ [0-9a-f-]{36} /, ' 0-0 ')),
-  ],
-  [
-    'a container has restarted, and the agent has its former pid',
-    (world) => {
-      world.changePass((text) => text.replace(/^((?:\S+ ){4})\d+/, '$11'))
-      utimesSync(world.pass, 1, 1)
-    },
-  ],
-  [
-    'the pass is of another process',
-    (world) => world.changePass((text) => text.replace(/^((?:\S+ ){3})\d+/, '$11')),
-  ],
-  [
-    'the pass has ended',
-    (world) => world.changePass((text) => text.replace(/\d+ workspace\n/, '1 workspace\n')),
-  ],
+  ['only files are claimed', (world) => void (world.flags = ['--scope', 'paths'])],
+  ['the pass is of another boot', setField(0, '0-0')],
+  ['the pass is of another key', setField(1, '0123456789ab')],
+  ['the pass is of an older epoch', setField(2, '0')],
+  ['the pass has ended', setField(3, '1')],
+  ['the pass is of another process', setField(4, '1')],
+  ['the agent has its former pid, after a container has restarted', setField(5, '1')],
+  ['the pass is of another repository', setField(6, '/elsewhere')],
+  ['the pass covers other paths', setField(7, '/elsewhere')],
+  ['a number of the pass is none', setField(2, '$(id)')],
   ['the pass is empty', (world) => world.changePass(() => '')],
   ['the pass is binary', (world) => world.changePass(() => '\0\u0001\n\0')],
-  [
-    'a number of the pass is none',
-    (world) => world.changePass((text) => text.replace(/ \d{10,15} /, ' $(id) ')),
-  ],
-  ['the pass is a link', (world) => world.link('/etc/passwd', world.pass)],
-  ['the marks are a link', (world) => world.link(join(world.tmp, 'elsewhere'), world.marks)],
-  ['the marks are removed', (world) => rmSync(world.marks)],
+  ['the pass is a link', (world) => world.link('/etc/passwd', world.pass())],
   ['the locks are removed', (world) => rmSync(join(world.home, 'locks'), { recursive: true })],
   [
     'an epoch of more digits than another is newer',
-    (world) => symlinkSync('x', join(world.locks, '9'.repeat(14))),
+    (world) => writeFileSync(join(world.locks, '9'.repeat(14)), 'x'),
   ],
   [
     'the epoch of the pass is gone',
     (world) => world.names(world.locks).forEach((name) => rmSync(join(world.locks, name))),
   ],
-  ['a new repository is in the way', (world) => rmSync(join(world.workspace, '.git'), { recursive: true })],
+  ['the repository is gone', (world) => rmSync(join(world.workspace, '.git'), { recursive: true })],
 ])('Node is asked if %s', async (_what, change) => {
   await using world = new ScriptWorld()
   world.pre('one')
@@ -162,35 +123,50 @@ test.each<[string, (world: ScriptWorld) => void]>([
   change(world)
   world.replaceNode()
   expect(world.pre('three').usedNode).toBe(true)
-  expect(existsSync(join(world.tmp, 'elsewhere'))).toBe(false)
 })
 
 test('names in the directory of epochs that are no epochs are ignored', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  for (const name of ['a', '-n', '7x', '* *']) writeFileSync(join(world.locks, name), '')
+  for (const name of ['a', '-n', '7x', '* *', '.staged']) writeFileSync(join(world.locks, name), '')
   expect(world.pre('two')).toEqual(fast)
 })
 
-test.each<[string, Parameters<ScriptWorld['pre']>[1] & { id?: string }]>([
+test.each<[string, CallOptions]>([
   ['a session id with a path', { session: '../session-a' }],
   ['a session id with blanks', { session: 'session a' }],
   ['a session id with a pattern', { session: 'session-*' }],
-  ['a call id with a line break', { id: 'a\nb' }],
-  ['a call id with a command', { id: '$(touch x)' }],
-  ['a long call id', { id: 'a'.repeat(200) }],
   ['another directory', { cwd: '/' }],
   ['a directory with a quote', { cwd: '/a"b' }],
   ['an unknown tool', { tool: 'mcp__x__y' }],
   ['an edit without a file', { tool: 'Edit', input: { content: 'x' } }],
-  ['an edit of a file that is named twice', { tool: 'Edit', input: { file_path: 'a', notebook_path: 'b' } }],
+  ['a notebook', { tool: 'NotebookEdit', input: { notebook_path: 'b', new_source: '' } }],
+  ['a file that is named later', { tool: 'Write', input: { content: '"', file_path: 'a.txt' } }],
+  ['another file in a list', { tool: 'Edit', input: { file_path: 'a', edits: [{ file_path: '/etc/x' }] } }],
   ['a file in another directory', { tool: 'Write', input: { file_path: '/etc/x', content: '' } }],
-])('Node is asked about %s', async (_what, { id = 'two', ...options }) => {
+  ['a file with a parent directory', { tool: 'Write', input: { file_path: '../x', content: '' } }],
+  ['a file that ends with a blank', { tool: 'Write', input: { file_path: 'x ', content: '' } }],
+  ['a file with a tab', { tool: 'Write', input: { file_path: 'x\ty', content: '' } }],
+  ['an event that fills a block', { tool: 'Write', input: { file_path: 'a', content: 'a'.repeat(70_000) } }],
+  ['a command that begins in another directory', { input: { command: 'cd /etc && make' } }],
+  ['a command that begins with a blank', { input: { command: ' cd /etc && make' } }],
+  ['a command of git for another directory', { input: { command: 'git -C /etc commit' } }],
+  ['a command that comes after its description', { input: { description: 'x', command: 'cd /etc; make' } }],
+  ['a directory that comes twice', { after: { cwd: '/' } }],
+  ['a deep object before the tool', { before: { other: { deep: { on: true }, cwd: '/' } } }],
+])('Node is asked about %s', async (_what, options) => {
   await using world = new ScriptWorld()
   world.edit('one', 'a.txt')
   world.replaceNode()
-  expect(world.pre(id, options).usedNode).toBe(true)
+  expect(world.pre('two', options).usedNode).toBe(true)
   expect(readdirSync(world.workspace)).toEqual(['.git'])
+})
+
+test('a directory within another property is not that of the call', async () => {
+  await using world = new ScriptWorld()
+  world.pre('one')
+  expect(world.pre('two', { before: { other: { on: true, level: 'cwd' } } })).toEqual(fast)
+  expect(world.pre('three', { input: { command: 'echo "tool_input" \\"cwd\\": {"a"}' } })).toEqual(fast)
 })
 
 test('an edit through a link, of a file or of a directory, is a matter for Node', async () => {
@@ -200,9 +176,11 @@ test('an edit through a link, of a file or of a directory, is a matter for Node'
   world.edit('one', file)
   expect(world.edit('two', file)).toEqual(fast)
   world.link('/etc/hosts', file)
+  world.replaceNode()
   expect(world.edit('three', file).usedNode).toBe(true)
   world.link('/etc', directory)
   expect(world.edit('four', join(directory, 'hosts')).usedNode).toBe(true)
+  expect(world.pre('five', { cwd: directory }).usedNode).toBe(true)
 })
 
 test('a repository that is made in a directory of the workspace is a workspace of its own', async () => {
@@ -211,28 +189,40 @@ test('a repository that is made in a directory of the workspace is a workspace o
   mkdirSync(cwd)
   world.pre('one', { cwd })
   expect(world.pre('two', { cwd })).toEqual(fast)
-  mkdirSync(join(cwd, '.git'))
-  expect(world.pre('three', { cwd }).usedNode).toBe(true)
+  expect(world.edit('three', join(cwd, 'x'))).toEqual(fast)
+  makeRepository(cwd)
+  world.replaceNode()
+  expect(world.pre('four', { cwd }).usedNode).toBe(true)
+  expect(world.edit('five', join(cwd, 'x')).usedNode).toBe(true)
 })
 
-test('an interrupted call, a subagent that is kept apart and other events go to Node', async () => {
+test('a session has passes for several workspaces, and for files outside of all', async () => {
+  await using world = new ScriptWorld()
+  const other = join(world.tmp, 'other')
+  makeRepository(other)
+  const note = join(world.tmp, 'note.txt')
+  expect([world.pre('one'), world.pre('two', { cwd: other }), world.edit('three', note)]).toEqual(
+    Array(3).fill(byNode),
+  )
+  expect([world.pre('four'), world.pre('five', { cwd: other }), world.edit('six', note)]).toEqual(
+    Array(3).fill(fast),
+  )
+  expect(world.edit('seven', join(world.tmp, 'note2.txt'))).toEqual(byNode)
+})
+
+test('a subagent that is kept apart, failed calls and other events go to Node', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  const failed = (is_interrupt: boolean) =>
-    world.send(callEvent('PostToolUseFailure', 'one', { cwd: world.workspace, after: { is_interrupt } }))
-  expect(failed(false)).toEqual(fast)
   expect(world.pre('two', { before: { agent_id: 'helper' } })).toEqual(fast)
   world.flags = ['--subagents', 'apart']
   expect(world.pre('three', { before: { agent_id: 'helper' } }).usedNode).toBe(true)
   world.flags = []
-  expect(world.pre('four').code).toBe(0)
-  expect(failed(true).usedNode).toBe(true)
-  expect(world.claims.map(({ session_id }) => session_id)).toEqual(['session-a.helper'])
+  const failed = callEvent('PostToolUseFailure', 'one', { cwd: world.workspace })
+  expect(world.send(failed).usedNode).toBe(true)
 })
 
 test('10 MB of input, cut in the middle of a character, reach Node whole', async () => {
   await using world = new ScriptWorld()
-  world.pre('one')
   // The first block ends inside of an ä, and each ä is two bytes.
   const event = callEvent('PreToolUse', 'two', {
     cwd: world.workspace,
@@ -244,29 +234,23 @@ test('10 MB of input, cut in the middle of a character, reach Node whole', async
     `"content":"${'a'.repeat(Buffer.from(event).subarray(0, 65_536).toString().endsWith('\uFFFD') ? 0 : 1)}`,
   )
   expect(world.send(padded)).toEqual(byNode)
-  expect(world.calls()).toContain('two')
-  expect(readFileSync(world.pass, 'utf8')).toContain(`edit ${world.workspace}\n`)
+  expect(world.claims).toHaveLength(1)
 })
 
 test('an input that is never closed is answered', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
   const [command = '', ...args] = world.words
-  for (const text of [
-    callEvent('PreToolUse', 'two', { cwd: world.workspace }),
-    callEvent('PreToolUse', 'x', { cwd: '/' }),
-  ]) {
+  for (const cwd of [world.workspace, '/']) {
     const child = spawn(command, args, { env: world.env, stdio: ['pipe', 'ignore', 'ignore'] })
-    child.stdin.write(text)
+    child.stdin.write(callEvent('PreToolUse', 'two', { cwd }))
     expect(await once(child, 'exit')).toEqual([0, null])
     child.stdin.destroy()
   }
-  expect(world.calls()).toContain('two')
 })
 
 test('an event that comes in pieces is read to its end', async () => {
   await using world = new ScriptWorld()
-  world.pre('one')
   const text = callEvent('PreToolUse', 'two', { cwd: world.workspace })
   const middle = text.indexOf('"},') + 2
   const [command = '', ...args] = world.words
@@ -275,7 +259,7 @@ test('an event that comes in pieces is read to its end', async () => {
   await until('the script has started Node', () => existsSync(join(world.tmp, 'started')))
   child.stdin.end(text.slice(middle))
   expect(await once(child, 'exit')).toEqual([0, null])
-  expect(world.calls()).toContain('two')
+  expect(world.claims).toHaveLength(1)
 })
 
 test.each<[string, NodeJS.ProcessEnv]>([
@@ -288,7 +272,7 @@ test.each<[string, NodeJS.ProcessEnv]>([
   expect(world.send(callEvent('PreToolUse', 'two', { cwd: world.workspace }), env)).toEqual(byNode)
 })
 
-test('a full disk, or a home that is read-only, leads to Node, which lets the call pass', async () => {
+test('a full disk, or a home that is read-only, is no obstacle for a call that needs no decision', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
   const event = join(world.tmp, 'event.json')
@@ -302,11 +286,10 @@ test('a full disk, or a home that is read-only, leads to Node, which lets the ca
     rmSync(join(world.tmp, 'started'), { force: true })
     const copy = join(world.tmp, 'copy')
     rmSync(copy, { recursive: true, force: true })
-    cpSync(world.home, copy, { recursive: true, verbatimSymlinks: true })
+    cpSync(world.home, copy, { recursive: true })
     const program = ['-c', `${mount}; ${run}`, copy]
     const ended = await world.startUnshared(['--mount'], 'sh', program, { env: world.env }).finished
     expect(ended, what).toMatchObject({ code: 0, stdout: '' })
-    expect(existsSync(join(world.tmp, 'started')), what).toBe(true)
   }
 })
 
@@ -324,112 +307,39 @@ test('closed output is no reason to fail, nor is a script that is killed at any 
     running.child.kill('SIGKILL')
     await running.finished
   }
-  // Every call either has its mark or has none; nothing else was damaged.
-  expect(world.calls().every((id) => /^(?:one|two|killed-\d+)$/.test(id))).toBe(true)
   expect(world.pre('last').code).toBe(0)
-  expect(world.calls()).toContain('last')
 })
 
-test('a pass is not for other users, and is removed with the session', async () => {
+test('a pass is not for other users, and is removed with the end of the turn', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  expect(readdirSync(world.passes()).sort()).toEqual([
-    world.key,
-    expect.stringMatching(/^[0-9a-f]{12}\.\d+$/),
-  ])
-  const end = {
-    session_id: 'session-a',
-    cwd: world.workspace,
-    hook_event_name: 'SessionEnd',
-    reason: 'other',
-  }
-  expect(world.send(JSON.stringify(end))).toEqual(byNode)
-  expect(existsSync(world.passes())).toBe(false)
+  expect(statSync(world.pass()).mode & 0o777).toBe(0o600)
+  world.stop()
+  expect(existsSync(world.pass())).toBe(false)
 })
 
-test('a file whose name has escapes or blanks around it is left to Node, which refuses that of another session', async () => {
+test('a file with an odd name is left to Node, which refuses that of another session', async () => {
   await using world = new ScriptWorld()
   const other = join(world.tmp, 'other')
-  mkdirSync(join(other, '.git'), { recursive: true })
+  makeRepository(other)
   await world.lock(['acquire', '--session', 'other'], other)
   world.pre('one')
-  world.edit('two', join(world.workspace, 'a.txt'))
-  expect(world.edit('three', join(world.workspace, 'b.txt'))).toEqual(fast)
   for (const name of ['x"y.txt', 'x\ty.txt', 'x.txt', ' x.txt', 'x.txt '])
     expect([name, world.edit('four', join(other, name))]).toEqual([
       name,
       expect.objectContaining({ code: 2, usedNode: true }),
     ])
-  for (const name of ['x"y.txt', ' x.txt', 'x.txt '])
-    expect(world.edit('five', name).usedNode, name).toBe(true)
 })
 
-test('a session that waits for its turn has its call in flight when it gets it', async () => {
+test('a session that waits gets the workspace when the other turn has ended', async () => {
   await using world = new ScriptWorld()
-  world.pre('one')
-  world.stop()
   world.pre('b1', { session: 'session-b' })
   world.flags = ['--wait', '60s']
   const waiting = world.startPre('two')
   await until('it waits', async () => (await world.lock(['status'])).stdout.includes('waited_ms'))
   world.stop('session-b')
   expect(await waiting.finished).toMatchObject({ code: 0 })
-  expect(world.calls()).toEqual(['two'])
-})
-
-test.each(Object.entries(shells))(
-  '%s finds the id of a call beside long results, errors and arguments that look like it',
-  async (_name, words) => {
-    await using world = new ScriptWorld()
-    world.shell = words
-    const file = join(world.workspace, 'a.ts')
-    world.edit('first', file)
-    const lines = Array.from({ length: 400 }, (_, index) => `  "name-${index}": {"tool_use_id":"x"} \\`)
-    const result = { originalFile: lines.join('\n'), lines, nested: { tool_use_id: 'nested' } }
-    expect(world.edit('one', file, { input: { replace_all: false, file_path: file } })).toEqual(fast)
-    expect(world.pre('two', { input: { command: '"}', nested: { tool_use_id: 'first' } } })).toEqual(fast)
-    expect(world.calls()).toEqual(['first', 'one', 'two'])
-    expect(world.post('one', { after: { tool_response: result } })).toEqual(fast)
-    const failure = JSON.parse(callEvent('PostToolUseFailure', 'two', { cwd: world.workspace })) as object
-    const failed = { ...failure, error: 'expected "a", got "b" \\"'.repeat(20), is_interrupt: false }
-    expect(world.send(JSON.stringify(failed))).toEqual(fast)
-    expect(world.calls()).toEqual(['first'])
-  },
-)
-
-test('a directory within another property is not that of the call', async () => {
-  await using world = new ScriptWorld()
-  world.pre('one')
-  const elsewhere = { other: { on: true, cwd: '/' } }
-  expect(world.pre('two', { before: elsewhere })).toEqual(fast)
-  world.replaceNode()
-  expect(world.pre('three', { before: { other: { deep: { on: true }, cwd: '/' } } }).usedNode).toBe(true)
-})
-
-test.each<[string, object]>([
-  ['names its file after a text with quotes', { content: '"', file_path: 'a.txt' }],
-  ['names another file in a list', { file_path: 'a.txt', edits: [{ file_path: '/etc/x' }] }],
-  ['fills a block', { file_path: 'a.txt', content: 'a'.repeat(70_000) }],
-])('an edit that %s is left to Node', async (_what, input) => {
-  await using world = new ScriptWorld()
-  world.edit('one', 'a.txt')
-  world.replaceNode()
-  expect(world.pre('two', { tool: 'Write', input }).usedNode).toBe(true)
-})
-
-test('a batch with very many parts, or long ones outside of strings, is left to Node', async () => {
-  await using world = new ScriptWorld()
-  const batch = (tool_input: object) =>
-    JSON.stringify({
-      session_id: 'session-a',
-      cwd: world.workspace,
-      hook_event_name: 'PostToolBatch',
-      tool_calls: [{ tool_name: 'Bash', tool_input, tool_use_id: 'one' }],
-    })
-  world.pre('one')
-  expect(world.send(batch({ nested: { tool_use_id: '../x' } }))).toEqual(fast)
-  for (const input of [{ list: Array.from({ length: 100 }, () => ({})) }, { list: Array(2500).fill('a') }])
-    expect(world.send(batch(input))).toEqual(byNode)
+  expect(world.claims).toMatchObject([{ session_id: 'session-a' }])
 })
 
 test('Node gets the environment of the agent, with its locale', async () => {
@@ -440,29 +350,13 @@ test('Node gets the environment of the agent, with its locale', async () => {
   expect(readFileSync(join(world.tmp, 'locale'), 'utf8')).toBe('de_DE.UTF-8\nunset\n')
 })
 
-test('a long turn with many changes of the claim leaves few files of marks, and loses no call', async () => {
-  await using world = new ScriptWorld()
-  const question = { session_id: 'session-a', cwd: world.workspace, hook_event_name: 'PermissionRequest' }
-  for (let call = 0; call < 15; call++) {
-    expect(world.pre(`call-${call}`).code).toBe(0)
-    // Node notes that the call waits, which changes the claim.
-    world.send(JSON.stringify({ ...question, tool_name: 'Bash', tool_use_id: `call-${call}` }))
-    if (call > 0) expect(world.post(`call-${call}`).code).toBe(0)
-  }
-  expect(world.calls()).toEqual(['call-0'])
-  expect(world.names(world.passes()).length).toBeLessThan(13)
-})
-
-test('a machine that was suspended for half an hour asks Node no more often; after two hours it does', async () => {
+test('after fifteen minutes Node is asked, and renews the claim and the pass', async () => {
   await using world = new ScriptWorld()
   world.pre('one')
-  const suspend = (seconds: number): void =>
-    world.changePass((text) =>
-      text.replace(/(\d+) workspace\n/, (_, until) => `${Number(until) - seconds} workspace\n`),
-    )
-  suspend(1800)
-  expect(world.pre('two')).toEqual(fast)
-  suspend(5400)
-  expect(world.pre('three')).toEqual(byNode)
-  expect(world.calls()).toEqual(['one', 'two', 'three'])
+  const until = (): number => Number(readFileSync(world.pass(), 'utf8').split('\t')[3])
+  const before = until()
+  setField(3, String(before - 900))(world)
+  expect(world.pre('two')).toEqual(byNode)
+  expect(until()).toBeGreaterThanOrEqual(before)
+  expect(world.pre('three')).toEqual(fast)
 })

@@ -18,8 +18,11 @@ test('a refusal by a session in Codex’s app-server says that all windows share
   const pid = await startAppServer(world)
   const { allowed, reason } = await world.hook('codex', 'pre', { session: 'second' })
   expect(allowed).toBe(false)
-  expect(reason).toMatch(/^parallel session lock held by first — wait for that session\. /)
-  expect(reason).toContain(`Its pid ${pid} is the app-server of all Codex windows: do not end it. `)
+  expect(reason).toContain(
+    `parallel session lock held by first (pid ${pid}) — wait for that session. The pid is the app-server of all Codex windows: do not end it. `,
+  )
+  expect(reason).toContain('stint lock wait --timeout 60s`, with yield_time_ms 65000, then')
+  expect(reason.trim().length).toBeLessThanOrEqual(400)
   expect(reason).not.toContain('close')
   const { stdout } = await world.lock(['acquire', '--session', 'third'])
   expect(stdout).toContain(
@@ -36,11 +39,13 @@ test('a program that is not Codex may have an argument app-server', async () => 
   expect(reason).toContain(`held by first (pid ${other.pid}) — wait or close that session first. `)
 })
 
-test('a refusal by a claim without a process names no pid', async () => {
+test('a refusal by a claim without a process says so', async () => {
   await using world = new HookWorld()
   await world.lock(['acquire', '--session', 'first'])
   const { reason } = await world.hook('claude', 'pre', { session: 'second' })
-  expect(reason).toMatch(/^parallel session lock held by first — wait or close that session first\. /)
+  expect(reason).toMatch(
+    /^parallel session lock held by first \(no pid\) — wait or close that session first\. /,
+  )
 })
 
 test('a refusal for a home that cannot be written names the command that shows why', async () => {

@@ -96,12 +96,14 @@ function opening({ by, observation, force, process }: Obstacle): string {
 /** What is known about the holder, the longest text first. */
 function workSentences({ by, observation, force, process }: Obstacle): string[] {
   if (force.isLeftover) return []
-  const { agent = 'That session', prompt } = by.origin ?? {}
+  const { agent, prompt } = by.origin ?? {}
   const since = roughDuration(Math.max(0, observation.now.wall - by.acquired_at))
   const where = windowOf(by)
   const work = process === undefined ? '' : ` and runs ${commandOf(process)}`
-  const words = prompt === undefined ? '' : ` (${quoted(prompt)})`
-  const who = visibleText(agent, 40)
+  // People give the claims of their own commands a purpose.
+  const about = agent === undefined ? by.purpose : prompt
+  const words = about === undefined ? '' : ` (${quoted(about)})`
+  const who = agent === undefined ? 'That session' : visibleText(agent, 40)
   const here = by.paths.includes('**') ? 'here' : `on ${listed(by.paths)}`
   return [
     ` ${who}${where} has worked ${here} for ${since}${words}${work}.`,

@@ -7,8 +7,6 @@ import type { EventKind, HostEvent, SettingsAgentName } from '../../src/hook/hos
 import { hosts } from '../../src/hook/hosts.ts'
 import { isHostVariable } from '../../src/hook-install/agents.ts'
 import { hostSettings } from '../../src/hook-install/host-settings.ts'
-import { type Claim, claimStatus, fileRegister, WorkspaceClaims } from '../../src/lease/index.ts'
-import type { ClaimStatus } from '../../src/lease/claim-status.ts'
 import { LockWorld } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 
@@ -148,14 +146,6 @@ function parse(text: string): Record<string, unknown> | undefined {
 
 /** A workspace, a home, and hosts that call hooks. */
 export class HookWorld extends LockWorld {
-  /** The claims on the workspace, each with its status. */
-  get claims(): (Claim & { standing: ClaimStatus })[] {
-    const register = fileRegister(join(this.home, 'locks'))
-    const { key, workspace: name } = this
-    const { record, observation } = new WorkspaceClaims(register, { key, name }).readSync()
-    return record.claims.map((claim) => ({ ...claim, standing: claimStatus(claim, observation) }))
-  }
-
   constructor() {
     super()
     // Remove the variables of an agent that runs these tests.

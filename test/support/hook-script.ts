@@ -1,18 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isHostVariable } from '../../src/hook-install/agents.ts'
-import type { Claim } from '../../src/lease/index.ts'
-import { homeRegister, WorkspaceClaims } from '../../src/lease/index.ts'
 import { hookBin } from './hook-host.ts'
 import { LockWorld } from './lock-world.ts'
 import { projectRoot, type Running } from './world.ts'
@@ -75,7 +64,6 @@ export class ScriptWorld extends LockWorld {
 
   constructor() {
     super()
-    mkdirSync(join(this.workspace, '.git'))
     this.#writeNode(`exec "${process.execPath}" "$@"`)
     for (const name of Object.keys(this.env)) if (isHostVariable(name)) this.env[name] = undefined
   }
@@ -130,35 +118,13 @@ export class ScriptWorld extends LockWorld {
     })
   }
 
-  /** Where the session's passes and marks are. */
-  passes(session = 'session-a'): string {
-    return join(this.home, 'passes', session)
+  /** The file with the passes of a session. */
+  pass(session = 'session-a'): string {
+    return join(this.home, 'pass', session)
   }
 
-  get pass(): string {
-    return join(this.passes(), this.key)
-  }
-
-  /** The file that the script appends to. */
-  get marks(): string {
-    const epoch = readFileSync(this.pass, 'utf8').split(' ')[2]
-    return `${this.pass}.${epoch}`
-  }
-
-  get claims(): Claim[] {
-    const register = homeRegister({ STINT_HOME: this.home })
-    return WorkspaceClaims.open(register, { workspace: this.workspace }).readSync().record.claims
-  }
-
-  /** The calls of a session that are in flight, by its claim and its marks. */
-  calls(session = 'session-a'): string[] {
-    const claim = this.claims.find(({ session_id }) => session_id === session)
-    return claim?.holders.flatMap(({ calls }) => calls.map(({ id }) => id)) ?? []
-  }
-
-  /** Replaces a word of the first line of the pass. */
   changePass(change: (text: string) => string): void {
-    writeFileSync(this.pass, change(readFileSync(this.pass, 'utf8')))
+    writeFileSync(this.pass(), change(readFileSync(this.pass(), 'utf8')))
   }
 
   link(to: string, from: string): void {

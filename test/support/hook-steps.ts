@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hookBin } from './hook-host.ts'
 import { callEvent, hookScript, ScriptWorld } from './hook-script.ts'
@@ -34,11 +34,14 @@ export class StoppedHooks extends ScriptWorld {
     this.post('one')
     for (const name of readdirSync(this.locks)) {
       const path = join(this.locks, name)
-      const text = readlinkSync(path)
-      this.link(text.replace(/"ttl_ms":\d+/, '"ttl_ms":1'), path)
+      const text = readFileSync(path, 'utf8')
+      writeFileSync(path, text.replace(/"until":\d+,"until_wall":\d+/, '"until":1,"until_wall":1'))
     }
-    cpSync(this.home, this.#expired, { recursive: true, verbatimSymlinks: true })
+    cpSync(this.home, this.#expired, { recursive: true })
   }
+
+  /** How many commands the script has after it has listed the epochs: from then on it does not look again. */
+  static readonly afterListing = 10
 
   /** How many commands the script has, if nothing has to be decided. */
   async countSteps(): Promise<number> {
@@ -53,7 +56,7 @@ export class StoppedHooks extends ScriptWorld {
 
   async #play(call: string, step: number, then: 'SIGCONT' | 'SIGKILL'): Promise<SteppedHook> {
     rmSync(this.home, { recursive: true, force: true })
-    cpSync(this.#expired, this.home, { recursive: true, verbatimSymlinks: true })
+    cpSync(this.#expired, this.home, { recursive: true })
     const words = ['--posix', '-T', '-c', stepper, hookScript, this.node, hookBin, 'claude']
     const child = spawn('bash', words, {
       env: { ...this.env, STOP_AT: String(step), STEPS: join(this.tmp, 'steps') },

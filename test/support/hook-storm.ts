@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { HookChoices } from '../../src/hook/options.ts'
 import { hosts } from '../../src/hook/hosts.ts'
 import { settingsCommand } from '../../src/hook-install/settings/command-text.ts'
+import { leftoverMs } from '../../src/lease/force.ts'
 import { hookEvent, type HookWorld, registered } from './hook-host.ts'
 import { hookScript, scriptWords } from './hook-script.ts'
 import {
@@ -19,16 +19,14 @@ import { isStopped, projectRoot, type Running, until } from './world.ts'
 export interface HookStormOptions {
   /** The calls of each session, in their order. */
   ways: readonly (readonly Way[])[]
-  /** How long a command that outlives its turn or agent is protected. */
-  boundMs: number
+  /** How long a command that outlives its turn or agent writes at most; it is protected for ten minutes. */
+  writesMs: number
   /** The share of hooks about calls that are killed, at any line of the script; none if not given. */
   killedHooks?: number
-  /** The share of a holder's hooks about calls that are stopped, at any line, for longer than `ttlMs`. */
-  stoppedHooks?: number
-  /** How long a claim lasts without a sign of life; 5 minutes if not given. */
+  /** How long a claim lasts without a sign of life; half an hour if not given. */
   ttlMs?: number
-  /** The choices that the hooks are installed with, if not just that bound. */
-  choices?: HookChoices
+  /** A file that is loaded into each hook. */
+  preload?: string
   /** The script that the hooks start, if not the one of this package. */
   script?: string
 }
@@ -44,12 +42,10 @@ export interface HookStormReport extends StormVerdict {
   refusals: number
   /** Hooks that were killed while they ran. */
   killedHooks: number
-  /** Stops of a session for longer than its claim lasts: of a hook, or of its agent, in a call or between. */
+  /** Stops of an agent for longer than its claim lasts, in a call or between calls. */
   stops: Record<Stop, number>
   /** How many of these sessions lost their claim to another one meanwhile. */
   takenOver: number
-  /** How long the claims lasted without a sign of life. */
-  ttlsMs: number[]
   /** Sessions that had two claims on the workspace at once. */
   doubles: string[]
   faults: string[]
@@ -57,12 +53,12 @@ export interface HookStormReport extends StormVerdict {
 
 /** What the witness prints. */
 interface Testimony {
-  holds: (Hold & { ttlMs: number })[]
+  holds: Hold[]
   writes: Write[]
   doubles: string[]
 }
 
-type Stop = 'hook' | 'call' | 'between'
+type Stop = 'call' | 'between'
 
 /** A line in the log of an agent. */
 type LogEntry = Partial<StormCall> & {
@@ -87,7 +83,7 @@ const moments = ['prompt', 'pre', 'post', 'stop'] as const
 export async function hookStorm(world: HookWorld, options: HookStormOptions): Promise<HookStormReport> {
   const witness = world.start(process.execPath, [
     join(projectRoot, 'test/fixtures/storm-witness.mjs'),
-    join(world.home, 'locks'),
+    world.home,
     world.workspace,
   ])
   await until('the witness watches', () => witness.output().stdout.includes('watching'))
@@ -104,7 +100,7 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
   const count = (kind: Stop): number => stops.filter(({ stop }) => stop === kind).length
   const endOf = ({ call }: Write): number => calls.get(call)?.endedAt ?? Number.POSITIVE_INFINITY
   return {
-    ...judgeWrites(calls, seen, options.boundMs),
+    ...judgeWrites(calls, seen, leftoverMs),
     calls: calls.size,
     kills: [...calls.values()].filter(({ way }) => way === 'killed').length,
     writes: seen.writes.length,
@@ -112,9 +108,8 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
     grants: seen.holds.length,
     refusals: logs.flat().filter(({ refused }) => refused !== undefined).length,
     killedHooks: logs.flat().filter(({ killedHook }) => killedHook !== undefined).length,
-    stops: { hook: count('hook'), call: count('call'), between: count('between') },
+    stops: { call: count('call'), between: count('between') },
     takenOver: stops.filter(isTaken).length,
-    ttlsMs: [...new Set(seen.holds.map(({ ttlMs }) => ttlMs))],
     doubles: seen.doubles,
     faults: logs.flat().flatMap(({ fault }) => fault ?? []),
   }
@@ -122,8 +117,8 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
 
 export const stormSummary = (report: HookStormReport): string =>
   `${report.calls} calls, ${report.kills} agents and ${report.killedHooks} hooks killed, ` +
-  `${report.stops.call} agents stopped in a call, ${report.stops.between} between calls and ${report.stops.hook} hooks ` +
-  `past the TTL (${report.takenOver} lost their claim meanwhile), ${report.grants} grants, ${report.refusals} refusals, ` +
+  `${report.stops.call} agents stopped in a call and ${report.stops.between} between calls ` +
+  `past the patience (${report.takenOver} lost their claim meanwhile), ${report.grants} grants, ${report.refusals} refusals, ` +
   `${report.writes} writes (${report.lateWrites} after the turn or the agent had ended): ` +
   `${report.violations.length} in the claim of another session; by limits, ${report.outlasting} of commands ` +
   `beyond their bound and ${report.hidden} of hidden ones`
@@ -154,13 +149,10 @@ async function playSession(
       log,
       run: `${name}-${run}`,
       ways: left,
-      boundMs: options.boundMs,
+      writesMs: options.writesMs,
       killedHooks: options.killedHooks ?? 0,
-      stoppedHooks: options.stoppedHooks ?? 0,
-      ...(options.ttlMs && {
-        ttlMs: options.ttlMs,
-        preload: join(projectRoot, 'test/fixtures/short-ttl.cjs'),
-      }),
+      ttlMs: options.ttlMs,
+      preload: options.ttlMs ? join(projectRoot, 'test/fixtures/short-ttl.cjs') : options.preload,
     }
     const agent = startAgent(world, session, plan, options)
     const hasEnded = (): boolean => agent.child.exitCode !== null || agent.child.signalCode !== null
@@ -184,7 +176,7 @@ function startAgent(
   world: HookWorld,
   session: string,
   plan: object,
-  { boundMs, choices = { backgroundMs: boundMs }, script = hookScript }: HookStormOptions,
+  { script = hookScript }: HookStormOptions,
 ): Running {
   const { workspace } = world
   const of = <Value>(make: (moment: (typeof moments)[number]) => Value) =>
@@ -192,7 +184,7 @@ function startAgent(
   const words = [script, ...scriptWords.slice(1)]
   // In the settings of a user, the shell becomes the script: so a signal for the hook reaches the script.
   const lines = of((moment) =>
-    settingsCommand(hosts.claude, registered('claude', moment), words, choices, 'user'),
+    settingsCommand(hosts.claude, registered('claude', moment), words, { waitMs: 0 }, 'user'),
   )
   const events = of((moment) => hookEvent('claude', moment, { session, cwd: workspace }))
   return world.start(process.execPath, [

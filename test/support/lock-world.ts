@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHome } from '../../src/base/fs/home.ts'
 import { nodeFiles } from '../../src/lease/file-register.ts'
@@ -45,6 +45,14 @@ export class LockWorld extends World {
     const user = ['--user', '--map-user=54321', '--map-group=54321']
     const stint = [process.execPath, stintBin, 'lock', ...args, '--json']
     return this.start('unshare', [...user, ...stint], { cwd: this.workspace, env }).finished
+  }
+
+  /** The claims in the record of the workspace, in force or not. */
+  get claims(): Claim[] {
+    const epochs = existsSync(this.locks) ? readdirSync(this.locks).map(Number).filter(Number.isInteger) : []
+    if (epochs.length === 0) return []
+    const text = readFileSync(join(this.locks, String(Math.max(...epochs))), 'utf8')
+    return (JSON.parse(text) as ClaimsRecord).claims
   }
 
   /** Plants a record as the newest epoch. */

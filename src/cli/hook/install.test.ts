@@ -20,7 +20,7 @@ import { isRoot, openToAll, projectRoot, stintBin, until } from '../../../test/s
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { hostSettings } from '../../hook-install/host-settings.ts'
-import { computeWorkspaceHash, fileRegister, WorkspaceClaims } from '../../lease/index.ts'
+import { acquireLease, homeStore } from '../../lease/index.ts'
 import { shortPath } from '../text/format.ts'
 
 /** Writes a settings file and creates its directories. */
@@ -91,18 +91,17 @@ test('installing again keeps the options of the installation, and changes only t
 test('options that an agent does not use are named in a warning, and are not stored', async () => {
   await using world = new HookUser()
   await world.git('init')
-  const options = ['--subagents', 'apart', '--no-handover', '--no-prompts', '--wait', '0', '--fail-closed']
-  options.push('--prompt-hold', '40m')
+  const options = ['--subagents', 'apart', '--no-prompts', '--wait', '0', '--fail-closed']
   const finished = await world.hook(['install', 'claude', 'gemini', 'opencode', 'git', ...options])
   expect(finished.envelope().warnings).toEqual([
-    'Gemini CLI does not use --subagents, --prompt-hold, --no-handover',
-    'OpenCode does not use --subagents, --prompt-hold, --no-handover, --no-prompts',
-    'git does not use --subagents, --wait, --prompt-hold, --no-handover, --no-prompts',
+    'Gemini CLI does not use --subagents',
+    'OpenCode does not use --subagents, --no-prompts',
+    'git does not use --subagents, --wait, --no-prompts',
   ])
   const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
   const refusing = { waitMs: 0, failClosed: true }
   expect(hooks.map(({ choices }) => choices)).toEqual([
-    { ...refusing, subagents: 'apart', promptHoldMs: 2_400_000, handover: false, prompts: false },
+    { ...refusing, subagents: 'apart', prompts: false },
     { ...refusing, prompts: false },
     refusing,
     { failClosed: true },
@@ -111,8 +110,8 @@ test('options that an agent does not use are named in a warning, and are not sto
 })
 
 test.each([
-  { given: [], flag: ' --wait 20s', limitMs: 23_000 },
-  { given: ['--wait', '2m'], flag: ' --wait 2m', limitMs: 123_000 },
+  { given: [], flag: ' --wait 20s', limitMs: 33_000 },
+  { given: ['--wait', '2m'], flag: ' --wait 2m', limitMs: 133_000 },
   { given: ['--wait', '0'], flag: ' --wait 0s', limitMs: 3000 },
 ])(
   'install $given: the command before a tool call waits, and its time limit fits, in the unit of its agent',
@@ -598,16 +597,12 @@ test('an installation that waits for another one keeps the options that the othe
   const withHold = readFileSync(path)
   await world.change('uninstall', 'claude')
   await world.change('install', 'claude')
-  const claims = new WorkspaceClaims(fileRegister(join(world.tmp, 'home', 'locks')), {
-    key: computeWorkspaceHash(path),
-    name: path,
-  })
-  const all = { paths: ['**'], mode: 'exclusive', ttlMs: 60_000 } as const
-  claims.acquireSync({ sessionId: 'another', holder: null, ...all })
+  const store = homeStore({ STINT_HOME: join(world.tmp, 'home') })
+  const lease = await acquireLease({ file: path, sessionId: 'another', pid: null, ttlMs: 60_000, store })
   const installed = world.change('install', 'claude', '--record')
-  await until('it waits', () => claims.waitersSync(claims.readSync()).length > 0)
+  await until('it waits', async () => (await store.waiters.list(lease.workspaceKey)).length > 0)
   writeFileSync(path, withHold)
-  claims.releaseSync({ sessionId: 'another' })
+  await lease.release()
   expect(await installed).toMatchObject([{ outcome: 'updated' }])
   const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as { hooks: unknown[] }
   expect(hooks).toMatchObject([{ choices: { hold: 'session', record: true } }])

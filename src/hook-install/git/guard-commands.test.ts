@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { readIfThere } from '../../../test/support/read-if-there.ts'
 import { type Finished, projectRoot } from '../../../test/support/world.ts'
-import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
+import { acquireLease, homeStore } from '../../lease/index.ts'
 
 /**
  * The commands of the table in docs/hooks.md, each with a preparation by another command where it needs one.
@@ -92,19 +92,19 @@ class Repositories extends HookUser {
   }
 
   /** A copy of the repository, held by another session. */
-  copy(index: number, prepare: string): string {
+  async copy(index: number, prepare: string): Promise<string> {
     const directory = join(this.tmp, `copy-${index}`)
     mkdirSync(directory)
     cpSync(this.project, join(directory, 'work'), { recursive: true, preserveTimestamps: true })
     cpSync(join(this.tmp, 'origin.git'), join(directory, 'origin.git'), { recursive: true })
     const repository = join(directory, 'work')
     this.sh(`git update-index -q --refresh || :\n${prepare}`, repository)
-    acquireLeaseSync({
-      workspace: findWorkspace(repository),
+    await acquireLease({
+      workspace: repository,
       sessionId: 'holder',
       pid: null,
       purpose: 'a refactoring',
-      register: fileRegister(join(this.env.STINT_HOME ?? '', 'locks')),
+      store: homeStore(this.env),
     })
     return repository
   }
@@ -156,12 +156,12 @@ test(
     const shimmed = `${dirname(shim?.path ?? '')}:${world.env.PATH}`
     let unprepared: Record<string, string> | undefined
     const rows = Object.entries(commands).map(async ([command, prepare], index) => {
-      const behindShim = world.copy(index, prepare)
+      const behindShim = await world.copy(index, prepare)
       const before = prepare === '' ? (unprepared ??= world.state(behindShim)) : world.state(behindShim)
       const atShim = await world.run(command, behindShim, shimmed)
       const withShim = outcome(atShim, differences(before, world.state(behindShim)))
       const passes = withShim === 'not seen'
-      const repository = passes ? world.copy(index + 1000, prepare) : behindShim
+      const repository = passes ? await world.copy(index + 1000, prepare) : behindShim
       const finished = await world.run(command, repository)
       const changed = differences(before, world.state(repository))
       const cell = outcome(finished, changed)
