@@ -74,7 +74,10 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
     program: first.command.program,
     choices: Object.assign({}, ...ours.map(({ command }) => choicesOf(command))) as HookChoices,
   }
-  const missing = events.filter(({ name }) => !ours.some(({ event }) => event === name))
+  const missing = events.filter(
+    ({ name, forRecord }) =>
+      !ours.some(({ event }) => event === name) && (!forRecord || found.choices.record === true),
+  )
   const unguarded = ours.flatMap(({ event, matcher }) =>
     missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
   )

@@ -62,7 +62,7 @@ test.each([
   ['in base64', Buffer.from(`user:${secret}`).toString('base64')],
   ['in hex', Buffer.from(secret).toString('hex')],
   ['that looks like a token', token],
-])('no secret %s reaches a file in a prompt, a description, a file name or a fault', async (_, written) => {
+])('no secret %s reaches a file in a prompt or a description', async (_, written) => {
   await using world = new HookWorld()
   world.env.DEPLOY_TOKEN = secret
   await work(world, `deploy with ${written} now`)
@@ -71,9 +71,6 @@ test.each([
   const described = { command: 'deploy', description: `Deploy with ${written}` }
   await world.hook('claude', 'pre', { input: JSON.stringify({ ...event, tool_input: described }) })
   await world.hook('codex', 'pre', { session: 'other' })
-  const input = { file_path: join(world.tmp, `plan ${written}`) }
-  const edit = { ...event, tool_name: 'Write', tool_input: input }
-  await world.hook('claude', 'pre', { input: JSON.stringify(edit) })
   const files = readdirSync(world.home, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),
   )

@@ -389,7 +389,7 @@ test('a worktree shares the hooks of its repository, and has a workspace of its 
   expect(there).toMatchObject({ code: 0 })
 })
 
-test('a submodule has hooks of its own, and is held together with its parent project', async () => {
+test('a submodule has hooks of its own, and is held apart from its parent project', async () => {
   await using world = new Repository()
   await world.make()
   const part = join(world.tmp, 'part')
@@ -403,6 +403,8 @@ test('a submodule has hooks of its own, and is held together with its parent pro
     hooks: hooksIn(join(world.project, '.git/modules/sub/hooks')),
   })
   await world.hold()
+  expect((await world.git('-C', deep, 'commit', '--allow-empty', '-m', 'x')).code).toBe(0)
+  await world.stint(['lock', 'acquire', '--session', 'other'], { cwd: deep })
   expect((await world.git('-C', deep, 'commit', '--allow-empty', '-m', 'x')).code).toBe(1)
   expect(await world.commit('not guarded')).toMatchObject({ code: 0 })
 })

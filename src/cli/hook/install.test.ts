@@ -31,6 +31,9 @@ function plant(path: string, content: string | Buffer): void {
 
 const mine = '{\n  // mine\n  "model": "best"\n}\n'
 
+/** The events that are registered without --record. */
+const usualEvents = (agent: SettingsAgentName) => hosts[agent].events.filter(({ forRecord }) => !forRecord)
+
 test.each(hookAgents)(
   '%s: every event of the host is registered, and uninstall leaves nothing',
   async (agent) => {
@@ -40,7 +43,7 @@ test.each(hookAgents)(
       { agent, place: 'user', outcome: 'installed' },
     ])
     const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
-    expect(Object.keys(hooks)).toEqual(hosts[agent].events.map(({ name }) => name))
+    expect(Object.keys(hooks)).toEqual(usualEvents(agent).map(({ name }) => name))
     for (const [list] of Object.values(hooks)) expect(JSON.stringify(list)).toContain(`${hookBin} ${agent}`)
     expect(statSync(world.file(agent)).mode & 0o777).toBe(0o600)
     expect(await world.change('uninstall', agent)).toMatchObject([{ agent, outcome: 'removed' }])
@@ -49,12 +52,22 @@ test.each(hookAgents)(
   },
 )
 
+test('events that change no claim are registered only with --record', async () => {
+  await using world = new HookUser()
+  mkdirSync(join(world.user, '.claude'))
+  await world.change('install', 'claude', '--record')
+  expect(world.read(world.file('claude'))).toContain('PostToolUseFailure')
+  await world.change('uninstall', 'claude')
+  await world.change('install', 'claude')
+  expect(world.read(world.file('claude'))).not.toContain('PostToolUseFailure')
+})
+
 test('--subagents apart also registers the end of subagents; `together` removes that again', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.claude'))
   const names = () =>
     Object.keys((parse(world.read(world.file('claude'))) as { hooks: Record<string, unknown[]> }).hooks)
-  const usual = hosts.claude.events.map(({ name }) => name)
+  const usual = usualEvents('claude').map(({ name }) => name)
   await world.change('install', 'claude', '--subagents', 'apart', '--no-prompts')
   expect(names()).toEqual([...usual, 'SubagentStop'])
   expect(world.read(world.file('claude'))).toContain('claude --subagents apart --no-prompts')
@@ -112,7 +125,7 @@ test('options that an agent does not use are named in a warning, and are not sto
 test.each([
   { given: [], flag: ' --wait 20s', limitMs: 33_000 },
   { given: ['--wait', '2m'], flag: ' --wait 2m', limitMs: 133_000 },
-  { given: ['--wait', '0'], flag: ' --wait 0s', limitMs: 3000 },
+  { given: ['--wait', '0'], flag: ' --wait 0s', limitMs: 13_000 },
 ])(
   'install $given: the command before a tool call waits, and its time limit fits, in the unit of its agent',
   async ({ given, flag, limitMs }) => {
@@ -121,9 +134,10 @@ test.each([
     for (const agent of hookAgents) {
       const { property, unitMs } = hostSettings[agent].timeout
       const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
-      for (const { name, kind } of hosts[agent].events) {
+      for (const { name, kind } of usualEvents(agent)) {
         const text = JSON.stringify(hooks[name])
-        expect(text).toContain(`"${property}":${(kind === 'pre' ? limitMs : 3000) / unitMs}`)
+        const limit = { pre: limitMs, stop: 13_000 }[kind as string] ?? 3000
+        expect(text).toContain(`"${property}":${limit / unitMs}`)
         expect(text.includes(flag)).toBe(kind === 'pre')
       }
     }
@@ -394,7 +408,7 @@ test('ten installations at the same time install the hooks once', async () => {
   )
   expect(outcomes.filter((outcome) => outcome === 'installed')).toHaveLength(1)
   expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(9)
-  expect(world.read(path).match(/stint-hook\.cjs/g)).toHaveLength(hosts.claude.events.length)
+  expect(world.read(path).match(/stint-hook\.cjs/g)).toHaveLength(usualEvents('claude').length)
   expect(readdirSync(dirname(path))).toEqual(['settings.json'])
   await world.change('uninstall')
   expect(world.read(path)).toBe(mine)
