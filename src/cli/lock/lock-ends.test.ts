@@ -121,7 +121,8 @@ test('status and a refusal name what a session runs, has left behind, and what i
     refused: expect.stringContaining(ended),
   })
   agent.child.kill('SIGKILL')
-  await agent.finished
+  // Its command keeps the pipe open, so `finished` would wait for that.
+  await until('the agent is dead', () => !isRunning(agent.pid))
   const died = `its agent has died, but ${command} still runs`
   expect(await texts({})).toMatchObject({
     claims: [{ state: 'leftover', liveness: 'dead', work: { pid, text: died } }],
