@@ -14,7 +14,7 @@ export const loaded = {
   'sweep-engine': { 'sweep-engine': 'src/sweep/sweep.ts' },
   claims: {
     'hold-lease': 'src/cli/run/hold-lease.ts',
-    lock: 'src/cli/lock/lock.ts',
+    lock: 'src/lease/commands/lock.ts',
     status: 'src/cli/status/status.ts',
   },
   commands: {

@@ -15,7 +15,7 @@ export const stintCommands: CommandGroup = {
     },
     lock: {
       summary: 'claim a workspace, so that no other session edits it',
-      load: async () => (await import('./lock/lock.ts')).lock,
+      load: async () => (await import('../lease/commands/lock.ts')).lock,
     },
     hook: {
       summary: 'make agents and git ask before they change files',

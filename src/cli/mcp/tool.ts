@@ -4,7 +4,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { type LeaseStore, WorkspaceClaims } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
-import { describeTarget } from '../lock/lock-options.ts'
+import { describeTarget } from '../../lease/commands/lock-options.ts'
 import type { HeldClaims } from './held-claims.ts'
 
 /** The parts of a server that all of its tools share. */

@@ -4,7 +4,7 @@ import { LockWorld } from '../../../test/support/lock-world.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { acquireLease } from '../../lease/index.ts'
 import { holdLease } from './hold-lease.ts'
-import { openClaims } from '../lock/lock-options.ts'
+import { openClaims } from '../../lease/commands/lock-options.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 

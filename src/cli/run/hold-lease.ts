@@ -12,8 +12,8 @@ import {
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { announceWait } from '../lock/wait.ts'
-import { openClaims } from '../lock/lock-options.ts'
+import { announceWait } from '../../lease/commands/wait.ts'
+import { openClaims } from '../../lease/commands/lock-options.ts'
 
 interface HoldLeaseOptions {
   path: readonly string[]

@@ -4,7 +4,7 @@ import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
-import { assertTtl } from '../lock/lock-options.ts'
+import { assertTtl } from '../../lease/commands/lock-options.ts'
 
 /** Options that only say how to hold a lease. */
 const lockOptions = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost', 'no-undo'] as const

@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { readWatch, watchOptions } from '../interval.ts'
-import { stableWorkspace } from '../lock/describe.ts'
+import { stableWorkspace } from '../../lease/commands/describe.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
 import { renderStatus } from './render.ts'
 

@@ -11,7 +11,7 @@ import {
 import type { SessionState, SessionSummary } from '../../session/index.ts'
 import type { Incident, NowView, SessionTile, TileState } from '../../ui/protocol.ts'
 import { tileStates } from '../../ui/protocol.ts'
-import { describeClaim } from '../lock/describe.ts'
+import { describeClaim } from '../../lease/commands/describe.ts'
 import type { StatusData } from '../status/gather.ts'
 
 /** How many sessions are shown, and how many of the newest are read; the list of sessions has all. */

@@ -9,7 +9,7 @@ import {
 } from '../../lease/index.ts'
 import type { DriverStore } from '../../session/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
-import { describeClaim, describeWaiter } from '../lock/describe.ts'
+import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import type { ActivityIndex } from './activity-index.ts'
 import type { NowFeed } from './now-feed.ts'
 import type { RequestFields } from './request-fields.ts'

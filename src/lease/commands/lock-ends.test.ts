@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
-import { nodeFiles } from '../../lease/file-register.ts'
-import type { Claim } from '../../lease/index.ts'
+import { nodeFiles } from '../file-register.ts'
+import type { Claim } from '../index.ts'
 import { identify, ownIdentity } from '../../base/process/liveness.ts'
 
 test('with --pid the claim ends with its process, reaped or not, but not while one of its threads still runs', async () => {

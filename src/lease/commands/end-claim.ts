@@ -3,9 +3,9 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type Claim, isBelowAgent, type WorkspaceClaims } from '../../lease/index.ts'
-import { listNames, matchName } from '../match-name.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { type Claim, isBelowAgent, type WorkspaceClaims } from '../index.ts'
+import { listNames, matchName } from '../../cli/match-name.ts'
+import { confirm } from '../../cli/terminal/confirm.ts'
 import {
   acquireCommand,
   describeTarget,

@@ -10,12 +10,12 @@ import {
   roughDuration,
   type Waiter,
   workText,
-} from '../../lease/index.ts'
+} from '../index.ts'
 import { displayWidth, truncate } from '../../base/text/display-width.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrap } from '../../base/text/wrap.ts'
 import type { Screen } from '../../command/stdio.ts'
-import { formatAge, shortPath } from '../text/format.ts'
+import { formatAge, shortPath } from '../../cli/text/format.ts'
 
 /** A claim in the form that status shows. */
 export function describeClaim(claim: Claim, observation: Observation) {

@@ -1,8 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { ClaimActivity } from '../../lease/index.ts'
+import type { ClaimActivity } from '../index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatAge, formatTime, plural, utcOption } from '../text/format.ts'
-import { table } from '../text/table.ts'
+import { formatAge, formatTime, plural, utcOption } from '../../cli/text/format.ts'
+import { table } from '../../cli/text/table.ts'
 import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
 
 const defaultLines = 20

@@ -1,8 +1,8 @@
 import type { OptionTable } from '../../command/option.ts'
-import { maxTtlMs, targetKind, WorkspaceClaims } from '../../lease/index.ts'
+import { maxTtlMs, targetKind, WorkspaceClaims } from '../index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { openLeases, storeOption } from '../store.ts'
+import { openLeases, storeOption } from '../../cli/store.ts'
 
 export const targetOptions = {
   workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },

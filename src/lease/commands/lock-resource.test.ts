@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
-import { acquireLease, memoryStore } from '../../lease/index.ts'
+import { acquireLease, memoryStore } from '../index.ts'
 
 test('a resource is claimed like a workspace, from any directory, and apart from every workspace', async () => {
   await using world = new LockWorld()

@@ -1,11 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import {
-  defaultTtlMs,
-  type Granted,
-  isBelowAgent,
-  readDescent,
-  type WorkspaceClaims,
-} from '../../lease/index.ts'
+import { defaultTtlMs, type Granted, isBelowAgent, readDescent, type WorkspaceClaims } from '../index.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { newSessionId } from '../../base/text/id.ts'
@@ -13,7 +7,7 @@ import { type Identity, identify, liveness } from '../../base/process/liveness.t
 import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { formatTime, shortPath, utcOption } from '../text/format.ts'
+import { formatTime, shortPath, utcOption } from '../../cli/text/format.ts'
 import { announceWait } from './wait.ts'
 import {
   acquireCommand,

@@ -1,13 +1,13 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
-import { defaultTtlMs, originText, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
+import { defaultTtlMs, originText, readDescent, type WorkspaceClaims } from '../index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { formatAge } from '../text/format.ts'
+import { formatAge } from '../../cli/text/format.ts'
 import {
   describeTarget,
   openClaims,

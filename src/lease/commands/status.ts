@@ -1,9 +1,9 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
-import { allClaims, type WorkspaceClaims } from '../../lease/index.ts'
-import { readWatch, watchOptions } from '../interval.ts'
-import { openLeases } from '../store.ts'
+import { allClaims, type WorkspaceClaims } from '../index.ts'
+import { readWatch, watchOptions } from '../../cli/interval.ts'
+import { openLeases } from '../../cli/store.ts'
 import {
   type ClaimDescription,
   describeClaim,
@@ -52,7 +52,7 @@ export const lockStatusCommand = defineBareCommand({
       ? await everyWorkspace(options, context.warn)
       : await oneWorkspace(options, context.warn)
     if (intervalMs === undefined) return await look()
-    const { watchScreen } = await import('../terminal/watch-screen.ts')
+    const { watchScreen } = await import('../../cli/terminal/watch-screen.ts')
     const render = (data: LockStatus | AllStatus, screen: Screen) => ({ body: renderLines(data, screen) })
     const watched = { called: 'stint lock status', look, render, stableFields }
     await watchScreen(context, intervalMs, watched)
