@@ -42,7 +42,6 @@ export {
   type RegisterEntry,
   type WaiterEntries,
 } from './register.ts'
-export { repositoryOf } from './repository.ts'
 export {
   type AcquireAnswer,
   type AcquireRequest,

@@ -1,7 +1,8 @@
-import { type LeaseStore, type Now, type Register, type RegisterEntry, repositoryOf } from '../lease/index.ts'
+import type { LeaseStore, Now, Register, RegisterEntry } from '../lease/index.ts'
 import { postgresActivityLogs } from './activity-logs.ts'
 import { Database, milliseconds, type ServerOptions, untilOnDisk } from './database.ts'
 import type { PostgresPool, SqlRow } from './pool.ts'
+import { repositoryOf } from './repository.ts'
 import { isConflict, isTimeout, isUncertain } from './postgres-errors.ts'
 import { waiterRows } from './waiters.ts'
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { chooseRemote, repositoryOf } from './repository.ts'
-import { findWorkspace } from './lease-target.ts'
+import { findWorkspace } from '../lease/index.ts'
 
 let world: World
 beforeEach(() => {
