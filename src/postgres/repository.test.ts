@@ -50,13 +50,13 @@ test('two clones are one repository, whatever URL each was cloned from and where
   expect(keyOf(join(two, 'src'))).toBe(keyOf(one))
 })
 
-test('a linked worktree counts as a clone, and a submodule belongs to its superproject', () => {
+test('a linked worktree counts as a clone, and a submodule is a repository of its own', () => {
   const main = repository('main', { origin: 'https://example.com/team/app' })
   git(main, 'worktree', 'add', '-q', '../linked')
   expect(keyOf(join(world.tmp, 'linked'))).toBe('git:example.com/team/app')
   const library = repository('library', { origin: 'https://example.com/team/library' })
   git(main, 'submodule', '--quiet', 'add', library, 'vendor')
-  expect(keyOf(join(main, 'vendor'))).toBe('git:example.com/team/app')
+  expect(keyOf(join(main, 'vendor'))).toBe(`git:${thisMachine().host}:${library}`)
 })
 
 test("a URL that the user's settings rewrite counts as the rewritten one", () => {
