@@ -27,18 +27,13 @@ test('help fits into 80 columns, except for examples', async () => {
   }
 })
 
-test('stint --help and stint alone fit on a screen of 24 lines with the everyday commands', async () => {
+test('stint --help fits on a screen of 24 lines with the everyday commands', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.resize(80, 24)
-  for (const [line, exit] of [
-    ['stint --help', 0],
-    ['stint', 2],
-  ]) {
-    terminal.enter(`clear; ${line}`)
-    await terminal.shows(new RegExp(`^${stintCommands.summary}\\n[^]*\\n\\[${exit}\\] ready>$`))
-    for (const name of stintCommands.everyday ?? []) expect(terminal.screen()).toMatch(`\n  ${name} `)
-  }
+  terminal.enter('clear; stint --help')
+  await terminal.shows(new RegExp(`^${stintCommands.summary}\\n[^]*\\n\\[0\\] ready>$`))
+  for (const name of stintCommands.everyday ?? []) expect(terminal.screen()).toMatch(`\n  ${name} `)
 })
 
 test('--help --all has a line of at most 80 columns for every command that can be called', async () => {
@@ -46,7 +41,9 @@ test('--help --all has a line of at most 80 columns for every command that can b
   const { stdout } = await world.stint(['--help', '--all'])
   const rows = stdout.slice(stdout.indexOf('Commands:\n')).trimEnd().split('\n').slice(1)
   const commands = await allCommands(stintCommands, 'stint')
-  const called = commands.filter(([, target]) => !isGroup(target) || target.defaultCommand !== undefined)
+  const called = commands.filter(
+    ([name, target]) => name !== 'stint' && (!isGroup(target) || target.defaultCommand !== undefined),
+  )
   expect(rows.map((row) => row.trim().split(/ {2,}/)[0])).toEqual(
     called.map(([name]) => name.replace('stint ', '')),
   )

@@ -28,7 +28,7 @@ const nobody = { uid: 65534, gid: 65534 }
 const long = 'x'.repeat(300)
 
 const lines: [line: string, code: ErrorCode][] = [
-  ['', 'ARG_ERROR'],
+  ['sessions', 'ARG_ERROR'],
   ['rnu', 'ARG_ERROR'],
   ['--verison', 'ARG_ERROR'],
   ['run', 'ARG_ERROR'],

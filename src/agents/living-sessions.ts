@@ -8,7 +8,7 @@ import type { AgentName } from '../hook/host.ts'
 import { agentPrograms, allAgents } from '../hook-install/agents.ts'
 
 /** A process of an agent itself, not one that the agent has started. */
-interface AgentProcess extends Pick<TableProcess, 'pid'> {
+interface AgentProcess extends Pick<TableProcess, 'pid' | 'ppid' | 'startedAt'> {
   agent: AgentName
   /** The session that it has; undefined if the agent does not say. */
   sessionId: string | undefined
@@ -40,6 +40,30 @@ export class LivingSessions {
   isAgent(pid: number): boolean {
     return this.#processes.some((each) => each.pid === pid)
   }
+
+  /** The agents that run, each once: helpers that an agent starts under its own name are left out. */
+  running(): RunningAgent[] {
+    return this.#processes
+      .filter(({ ppid }) => !this.isAgent(ppid))
+      .map(({ agent, pid, sessionId, startedAt }) => ({
+        agent,
+        pid,
+        session_id: sessionId ?? null,
+        directory: this.table.directoryOf(pid) || null,
+        started_at: Math.round(startedAt),
+      }))
+  }
+}
+
+/** An agent that runs now. */
+export interface RunningAgent {
+  agent: AgentName
+  pid: number
+  /** Null if the agent does not say. */
+  session_id: string | null
+  /** Null if this user may not know it. */
+  directory: string | null
+  started_at: number
 }
 
 function agentProcesses(table: ProcessTable): AgentProcess[] {
@@ -53,7 +77,7 @@ function agentProcesses(table: ProcessTable): AgentProcess[] {
   const sessionOf = ({ pid, ppid }: TableProcess): string | undefined =>
     // Claude Code starts itself for helpers, which have the session of their parent.
     sessions.get(pid) ?? sessions.get(ppid)
-  return found.map((each) => ({ pid: each.pid, agent: each.agent, sessionId: sessionOf(each) }))
+  return found.map((each) => ({ ...each, sessionId: sessionOf(each) }))
 }
 
 const isGone = ({ state, threads }: TableProcess): boolean => ['Z', 'X'].includes(state) && threads <= 1

@@ -7,6 +7,10 @@ export const stintCommands: CommandGroup = {
   name: 'stint',
   version,
   summary: "Keeps agents and tools out of each other's way, and keeps what they did.",
+  defaultCommand: {
+    summary: 'show what is here, what is at risk, and what to do next',
+    load: async () => (await import('./status/overview.ts')).overviewCommand,
+  },
   everyday: ['status', 'hook', 'lock', 'run', 'sessions', 'ui', 'doctor'],
   commands: {
     run: {

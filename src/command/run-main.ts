@@ -89,9 +89,9 @@ function print(text: string): number {
   throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
 }
 
-/** A single command, or the default one of a group, may have a -v of its own. */
+/** A single command may have a -v of its own. */
 const asksForVersion = (target: Command | CommandGroup, [first]: readonly string[]): boolean =>
-  first === '--version' || (first === '-v' && isGroup(target) && target.defaultCommand === undefined)
+  first === '--version' || (first === '-v' && isGroup(target))
 
 async function printHelp(target: Command | CommandGroup, called: string, all = false): Promise<number> {
   const { helpFor } = await import('./help.ts')

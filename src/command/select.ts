@@ -32,8 +32,11 @@ export async function selectCommand(
     const { common, rest } = takeCommonOptions(selected.argv)
     const [name, ...others] = withHelpFirst(rest)
     const isNamed = name !== undefined && (isHelp(name) || !name.startsWith('-'))
-    if (!isNamed && !help && target.defaultCommand !== undefined)
-      return { ...selected, target: await loadEntry(target.defaultCommand) }
+    if (!isNamed && !help && target.defaultCommand !== undefined) {
+      const command = await loadEntry(target.defaultCommand)
+      if (name !== undefined && !takesOption(command, name)) throw unknownCommand(target, called, name)
+      return { ...selected, target: command }
+    }
     if (name === undefined) return selected
     if (isHelp(name)) {
       const about = others.filter((word) => !word.startsWith('-'))
@@ -52,6 +55,15 @@ export async function selectCommand(
     }
   }
 }
+
+/** True if this word can be for the command: a parser of its own may take any. */
+const takesOption = (command: Command | CommandGroup, word: string): boolean =>
+  isGroup(command) ||
+  command.options === undefined ||
+  Object.entries(command.options).some(
+    ([name, { short }]) =>
+      word.replace(/=.*/, '') === `--${name}` || (short !== undefined && word.startsWith(`-${short}`)),
+  )
 
 /** The command of an entry. */
 export const loadEntry = async (entry: CommandEntry): Promise<Command | CommandGroup> =>

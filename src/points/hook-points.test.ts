@@ -73,7 +73,7 @@ test('a turn whose end has no point, and whose last act is not known, is incompl
   await world.point('grant', 'claude-1')
   world.write({ 'a.txt': 'b\n' })
   await pointAtGrant({ ...turnOf('codex-1'), lastActs: { 'gemini-1': Date.now() } })
-  const { sets } = await readChangeSets(world.repo)
+  const { sets } = await readChangeSets(world.repo, {})
   expect(sets[0]).toMatchObject({ session_id: 'claude-1', end: 'unseen', isComplete: false })
 })
 

@@ -75,7 +75,8 @@ export async function addPoint(
   request: PointRequest,
   { isSynced = false, ...undo }: UndoFields & { isSynced?: boolean } = {},
 ): Promise<Point> {
-  const [captured, head] = await Promise.all([captureTree(store), readUserHead(store.root, store.deadline)])
+  const { root, facts, deadline } = store
+  const [captured, head] = await Promise.all([captureTree(store), readUserHead(root, facts, deadline)])
   const { kind, sessionId, agent, words, fence, paths, lastActs } = request
   const point: Point = {
     id: newPointId(),
@@ -108,6 +109,7 @@ export async function changedAfter(
   tree: string,
   lastActs: LastActs,
 ): Promise<Record<string, string[]>> {
+  if (Object.keys(lastActs).length === 0) return {}
   const last = readPoints(store).at(-1)
   const [changes = []] = last === undefined ? [] : await diffTrees(store, [[last.tree, tree]])
   const root = latin1Of(store.root)

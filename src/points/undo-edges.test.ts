@@ -83,7 +83,7 @@ test('commits, another branch, a rebase and git gc in the middle of a turn leave
     world.git('branch', '-q', '-D', 'main')
     world.git('reflog', 'expire', '--expire=now', '--all')
   })
-  const { sets } = await readChangeSets(world.repo)
+  const { sets } = await readChangeSets(world.repo, {})
   expect(sets.at(-1)).toMatchObject({ id: turn.id, hasMovedHead: true })
   await world.undo([turn.id])
   expect(world.files()).toEqual(before)
@@ -98,7 +98,7 @@ test('what a person repairs after an interruption counts as outside, and survive
   world.write({ 'b.txt': 'repaired by hand\n', 'mine.txt': 'mine\n' })
   await world.point('grant', 'codex-1', { lastActs: { 'claude-1': lastActAt } })
   await world.point('end', 'codex-1')
-  const { store, sets } = await readChangeSets(world.repo)
+  const { store, sets } = await readChangeSets(world.repo, {})
   const changes = await readChanges(store, sets)
   const listed = sets.map(({ kind, session_id, end }, index) => [
     kind,
@@ -138,7 +138,7 @@ test('a claim on some paths counts only for these', async () => {
   world.write({ 'src/a': 'A\n', 'docs/b': 'B\n', c: 'C\n' })
   await world.point('end', 'claude-1', { paths: ['src'] })
   await world.point('end', 'codex-1', { paths: ['docs'] })
-  const { store, sets } = await readChangeSets(world.repo)
+  const { store, sets } = await readChangeSets(world.repo, {})
   const changes = await readChanges(store, sets)
   const pathsOf = (id: string): string[] | undefined =>
     changes[sets.findIndex((set) => set.id === id)]?.map(({ path }) => path)
@@ -153,7 +153,7 @@ test('the end of a turn whose grant has no point is an incomplete change set', a
   await world.turn('codex-1', () => world.write({ 'b.txt': 'b\n' }))
   world.write({ 'a.txt': 'A\n' })
   await world.point('end', 'claude-1')
-  const { sets } = await readChangeSets(world.repo)
+  const { sets } = await readChangeSets(world.repo, {})
   expect(sets.map(({ session_id, isComplete }) => [session_id, isComplete])).toEqual([
     ['codex-1', true],
     ['claude-1', false],
@@ -165,7 +165,7 @@ test('undoing, redoing and undoing again is possible, and each says what is undo
   world.commit()
   const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
   const undone = async (): Promise<string[]> =>
-    (await readChangeSets(world.repo)).sets.map((set) => `${set.kind} ${set.undone}`)
+    (await readChangeSets(world.repo, {})).sets.map((set) => `${set.kind} ${set.undone}`)
   const first = await world.undo([turn.id])
   expect(await undone()).toEqual(['turn yes', 'undo no'])
   await world.undo([first.id], { isRedo: true })

@@ -1,7 +1,7 @@
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { latin1Of, utf8Of } from '../base/fs/paths.ts'
-import { type ChangeSet, changeSets } from './change-sets.ts'
+import { type ChangeSet, changeSets, isInSet } from './change-sets.ts'
 import { underClaim } from './claims-here.ts'
 import type { DiskRules } from './disk-entry.ts'
 import { keepIgnored } from './ignored-after.ts'
@@ -19,7 +19,7 @@ import {
   removeMark,
   type UnfinishedUndo,
 } from './unfinished-undo.ts'
-import { isChosenPath, readChanges } from './worktree-changes.ts'
+import { isChosenPath } from './worktree-changes.ts'
 import { writeFiles } from './write-files.ts'
 
 /** What to undo: change sets, and which of their paths. */
@@ -37,14 +37,16 @@ export async function previewUndo(
   { ids, paths }: UndoChoice,
 ): Promise<UndoPlan> {
   const chosen = sets.filter(({ id }) => ids.includes(id)).toReversed()
-  const changes = await readChanges(store, chosen)
-  const since = await diffTrees(
+  const diffs = await diffTrees(
     store,
-    chosen.map(({ to }) => [to.tree, presentTree] as const),
+    chosen.flatMap(({ from, to }): [string, string][] => [
+      [from.tree, to.tree],
+      [to.tree, presentTree],
+    ]),
   )
-  const undone = chosen.map((_, index) => ({
-    changes: (changes[index] ?? []).filter(({ path }) => isChosenPath(path, paths)),
-    since: new Map((since[index] ?? []).map((change) => [change.path, change])),
+  const undone = chosen.map((set, index) => ({
+    changes: (diffs[2 * index] ?? []).filter(({ path }) => isInSet(set, path) && isChosenPath(path, paths)),
+    since: new Map((diffs[2 * index + 1] ?? []).map((change) => [change.path, change])),
   }))
   try {
     const plan = await keepIgnored(store, await planUndo(undone, mergeBlobs(store)))
@@ -124,7 +126,7 @@ export async function undoChangeSets(request: UndoRequest): Promise<UndoResult> 
       changes: plan.changes,
     }
     const contents = await readContents(store, plan.changes)
-    markUnfinished(store, undo)
+    await markUnfinished(store, undo)
     await writeOrTakeBack(store, undo, contents)
     return await finish(store, undo, sessionId)
   })

@@ -1,18 +1,8 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  utimesSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, unlinkSync } from 'node:fs'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
-import { appendPrivateFile } from '../base/fs/private-file.ts'
+import { nodeDisk } from '../base/fs/disk.ts'
 import { parseObject } from '../base/text/fields.ts'
 import type { PointStore } from './store.ts'
 import type { FileChange } from './undo-plan.ts'
@@ -44,39 +34,18 @@ export function assertFinished(store: PointStore): void {
   throw new StintError('UNDO_UNFINISHED', message)
 }
 
-/** Notes on disk what an undo is about to write. From here on, a crash can be finished or taken back. */
-export function markUnfinished(store: PointStore, undo: UnfinishedUndo): void {
-  syncObjects(store)
+/**
+ * Notes on disk what an undo is about to write. From here on a crash can be finished or taken back. Git syncs
+ * a pack when it is complete; points sync nothing, as an agent waits for them.
+ */
+export async function markUnfinished(store: PointStore, undo: UnfinishedUndo): Promise<void> {
+  const oids = new Set(undo.changes.flatMap(({ from, to }) => [from?.oid ?? [], to?.oid ?? []].flat()))
+  if (oids.size > 0) {
+    const input = `${[...oids].join('\n')}\n`
+    await store.git(['pack-objects', '-q', store.file('git/objects/pack/pack')], { input })
+    nodeDisk.syncDirectory(store.file('git/objects/pack'))
+  }
   replaceFile(store.file(markerName), JSON.stringify(undo))
 }
 
 export const removeMark = (store: PointStore): void => unlinkSync(store.file(markerName))
-
-/**
- * Syncs the contents that points have added since the last undo. Points themselves sync nothing, because they
- * are taken while an agent waits.
- */
-function syncObjects(store: PointStore): void {
-  const mark = store.file('synced')
-  const sinceMs = (ifPossible(() => statSync(mark).mtimeMs) ?? 0) - 2000
-  const startedAt = new Date()
-  const objects = store.file('git/objects')
-  const directories = readdirSync(objects).map((name) => join(objects, name))
-  for (const directory of [...directories, join(objects, 'pack'), store.file('git/refs/trees')]) {
-    if (statSync(directory).mtimeMs < sinceMs) continue
-    for (const name of readdirSync(directory)) syncFile(join(directory, name), sinceMs)
-    syncFile(directory, 0)
-  }
-  appendPrivateFile(mark, '')
-  utimesSync(mark, startedAt, startedAt)
-}
-
-function syncFile(path: string, sinceMs: number): void {
-  if (statSync(path).mtimeMs < sinceMs) return
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}

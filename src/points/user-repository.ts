@@ -140,8 +140,19 @@ export async function trackedPaths(
   )
 }
 
-/** The commit of the user's HEAD; null without one. */
-export async function readUserHead(root: string, deadline?: number): Promise<string | null> {
+/** The commit of the user's HEAD; null without one. Starts git only if its files do not say. */
+export async function readUserHead(
+  root: string,
+  { git_directory, common_directory }: { git_directory: string; common_directory: string },
+  deadline?: number,
+): Promise<string | null> {
+  const head = readSmallFile(join(git_directory, 'HEAD')) ?? ''
+  const [, branch] = /^ref: (refs\/heads\/\S+)\n$/.exec(head) ?? []
+  const commit = branch === undefined ? head : readSmallFile(join(common_directory, branch))
+  const packed = commit === undefined ? (readSmallFile(join(common_directory, 'packed-refs')) ?? '') : ''
+  const line = commit ?? packed.split('\n').find((each) => each.endsWith(` ${branch}`)) ?? ''
+  const [id] = /^[0-9a-f]{40,64}(?=\s)/.exec(line) ?? []
+  if (id !== undefined) return id
   const args = ['-C', root, 'rev-parse', '--verify', '-q', 'HEAD']
   const { code, stdout } = await runGit(args, { env: environmentWithoutGit(), deadline })
   return code === 0 ? stdout.toString().trim() : null

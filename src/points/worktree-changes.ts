@@ -15,15 +15,17 @@ export interface WorktreeChangeSets {
   /** Oldest first. */
   sets: ChangeSet[]
   present: PresentState
+  /** As it was when the sets were read. */
+  lastActs: LastActs
 }
 
 /** Reads the change sets of a worktree. `lastActs` has the sessions whose end was not seen. */
-export async function readChangeSets(root: string, lastActs: LastActs = {}): Promise<WorktreeChangeSets> {
+export async function readChangeSets(root: string, lastActs: LastActs): Promise<WorktreeChangeSets> {
   return await withStore(root, { waitMs: commandWaitMs }, async (store) => {
-    const [{ tree, leftOut }, head] = await Promise.all([captureTree(store), readUserHead(root)])
+    const [{ tree, leftOut }, head] = await Promise.all([captureTree(store), readUserHead(root, store.facts)])
     const outside = await changedAfter(store, tree, lastActs)
     const present: PresentState = { at: Date.now(), tree, head, left_out: leftOut, outside }
-    return { store, present, sets: changeSets(readPoints(store), present) }
+    return { store, present, lastActs, sets: changeSets(readPoints(store), present) }
   })
 }
 

@@ -8,6 +8,7 @@ import {
   openSync,
   readSync,
   type Stats,
+  write as writeWithCallback,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,6 +33,7 @@ import type { Source, SourceFile, Unread } from './find-conversations.ts'
 
 /** In the thread pool, so that several conversations wait for the disk at once. */
 const sync = promisify(fsync)
+const write = promisify(writeWithCallback)
 /** How many files of a conversation are synced at a time. */
 const openAtOnce = 16
 const newline = 0x0a
@@ -113,7 +115,7 @@ class ConversationCopy {
   async copyAll(): Promise<void> {
     this.copied.unread = []
     try {
-      for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) this.#tryCopy(file)
+      for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) await this.#tryCopy(file)
     } finally {
       // What was stored before a failure counts.
       await this.#writeLines()
@@ -128,7 +130,7 @@ class ConversationCopy {
     })
   }
 
-  #tryCopy(file: SourceFile): void {
+  async #tryCopy(file: SourceFile): Promise<void> {
     try {
       const noted = this.record.files.get(file.name)?.bySource.get(file.path)
       const stat = statOf(lstatSync(file.path))
@@ -136,7 +138,7 @@ class ConversationCopy {
       if (noted !== undefined && isSameState(noted, stat)) return
       const { fd } = openRegular(file.path)
       try {
-        this.#copy(file, fd, noted)
+        await this.#copy(file, fd, noted)
       } finally {
         closeSync(fd)
       }
@@ -149,7 +151,7 @@ class ConversationCopy {
   }
 
   /** Stores what is new of an open file, unless the file is changed meanwhile, other than by appending. */
-  #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): void {
+  async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<void> {
     const stat = fstatSync(fd)
     this.#seen.set(file.path, statOf(stat))
     const stored = this.record.files.get(file.name)
@@ -158,7 +160,7 @@ class ConversationCopy {
     const end = Math.max(offset, this.#endOf(file, fd, stat))
     if (end === 0) return
     const generation = version?.generation ?? this.#newGeneration(stored)
-    if (end > offset) this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
+    if (end > offset) await this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
     const after = fstatSync(fd)
     if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return
     const isSettled =
@@ -225,7 +227,7 @@ class ConversationCopy {
   }
 
   /** Writes a part of a source behind what is stored. */
-  #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): void {
+  async #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): Promise<void> {
     if (part.offset === 0) {
       makePrivateDirectories(dirname(path))
       const { directory } = this.record
@@ -238,7 +240,9 @@ class ConversationCopy {
       ftruncateSync(stored, part.offset)
       for (const bytes of piecesOf(fd, part.offset, part.end)) {
         part.hash.update(bytes)
-        writeAll(stored, bytes)
+        // In the thread pool: meanwhile, another conversation is read and hashed.
+        for (let done = 0; done < bytes.length;)
+          done += (await write(stored, bytes, done, bytes.length - done)).bytesWritten
       }
       this.#unsynced.add(path)
     } finally {
@@ -279,7 +283,8 @@ async function syncAll(paths: readonly string[]): Promise<void> {
     )
 }
 
-const pieceBytes = 1 << 20
+/** Small enough for the cache of a core, which reads, hashes and writes each piece. */
+const pieceBytes = 256 << 10
 
 /** The bytes of an open file from `start` to `end`, or to its end; each piece is valid until the next one. */
 export function* piecesOf(fd: number, start: number, end: number): Generator<Buffer> {

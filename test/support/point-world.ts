@@ -123,7 +123,7 @@ export class PointWorld extends World {
     ids: readonly string[],
     { paths = [] as readonly string[], isRedo = false } = {},
   ): Promise<UndoResult> {
-    const { store, sets, present } = await readChangeSets(this.repo)
+    const { store, sets, present } = await readChangeSets(this.repo, {})
     const shown = await previewUndo(store, sets, present.tree, { ids, paths })
     assertNoConflicts(shown)
     return await undoChangeSets({ root: this.repo, ids, paths, shown, isRedo })

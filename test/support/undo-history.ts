@@ -74,7 +74,7 @@ export class UndoHistory {
   async trial(): Promise<string | undefined> {
     const world = this.#world
     const lastActs = this.#open?.lastActs
-    const { store, sets, present } = await readChangeSets(world.repo, lastActs)
+    const { store, sets, present } = await readChangeSets(world.repo, lastActs ?? {})
     if (this.#open !== undefined) this.#open.turn.after = readOracleTree(world.repo)
     const before = readOracleTree(world.repo)
     const share = this.#pick([1, 2, 3, this.#turns.length]) / Math.max(1, this.#turns.length)

@@ -5,8 +5,8 @@ import {
   assertNoConflicts,
   type ChangeSet,
   type FileChange,
+  type LastActs,
   previewUndo,
-  readLastActs,
   sessionsOf,
   stagedPaths,
   undoChangeSets,
@@ -40,27 +40,27 @@ export interface PlannedUndo {
   choice: { ids: readonly string[]; paths: readonly string[] }
   plan: UndoPlan
   isRedo: boolean
+  lastActs: LastActs
 }
 
 /** Computes the undo of these sets, or of some of their paths (in Latin-1). Writes nothing. */
 export async function planUndoOf(
-  { store, sets, present }: WorktreeChangeSets,
+  { store, sets, present, lastActs }: WorktreeChangeSets,
   chosen: readonly ChangeSet[],
   { paths = [] as readonly string[], isRedo = false } = {},
 ): Promise<PlannedUndo> {
   assertFinished(store)
   const choice = { ids: chosen.map(({ id }) => id), paths }
   const plan = await previewUndo(store, sets, present.tree, choice)
-  return { root: store.root, sets, choice, plan, isRedo }
+  return { root: store.root, sets, choice, plan, isRedo, lastActs }
 }
 
 /** Writes a planned undo, and notes it in the audit log of the sessions. Throws if it has conflicts. */
 export async function performUndo(planned: PlannedUndo): Promise<DescribedUndo> {
-  const { root, sets, choice, plan, isRedo } = planned
+  const { root, sets, choice, plan, isRedo, lastActs } = planned
   assertNoConflicts(plan)
   const described = describePlan(planned)
   if (plan.changes.length === 0) return described
-  const lastActs = await readLastActs(root)
   const { id, written } = await undoChangeSets({ root, ...choice, shown: plan, isRedo, lastActs })
   await auditUndo(sessionsOf(sets, choice.ids), root, { undo: id, sets: choice.ids, files: written.length })
   const staged = await stagedPaths(root, written)
