@@ -3,7 +3,6 @@ import { systemClock } from '../../base/process/clock.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
-import { isHeld } from '../../lease/commands/describe.ts'
 import { type AgentData, gatherAgents } from './agents.ts'
 import { gatherStatus, type StatusData, statusSources } from './gather.ts'
 import { gatherLeftovers, type LeftoverData } from './leftovers.ts'
@@ -48,7 +47,7 @@ export async function gatherOverview(): Promise<OverviewData> {
   const status = await gatherStatus({ ...statusSources, entries })
   const living = new LivingSessions()
   const held = status.workspaces.flatMap((each) =>
-    each.workspace !== undefined && each.claims.some(isHeld) ? [each.workspace] : [],
+    each.workspace !== undefined && each.claims.length > 0 ? [each.workspace] : [],
   )
   const look = <Found>(find: () => Found | Promise<Found>) => lookUntil(until, find)
   const [changes, leftBehind] = await Promise.all([

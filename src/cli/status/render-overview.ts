@@ -4,7 +4,6 @@ import { formatBytes } from '../../base/text/size.ts'
 import { wrap } from '../../base/text/wrap.ts'
 import type { Screen } from '../../command/stdio.ts'
 import { agentTitle } from '../../hook/hosts.ts'
-import { isHeld } from '../../lease/commands/describe.ts'
 import { formatAge, plural, shortPath } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 import { agentName, hooksText } from './agents.ts'
@@ -75,7 +74,7 @@ function sessionRows({ workspaces, running, at }: OverviewData): SessionRow[] {
   const working = workspaces.flatMap(({ claims, waiters, ...target }) => {
     const where = shortPath(target.workspace ?? target.resource)
     return [
-      ...claims.filter(isHeld).map((claim) => ({
+      ...claims.map((claim) => ({
         id: claim.session_id,
         pid: claim.pid,
         row: {
