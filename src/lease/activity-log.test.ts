@@ -5,21 +5,21 @@ import { LockWorld } from '../../test/support/lock-world.ts'
 import { projectRoot } from '../../test/support/world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { type ClaimActivity, endedSince, parseActivities } from './activity-log.ts'
-import type { Claim } from './claim-record.ts'
-import { homeRegister } from './file-register.ts'
-import { acquireLeaseSync } from './lease.ts'
+import type { Claim } from './claim.ts'
+import { homeStore } from './file-store.ts'
+import { acquireLease } from './lease.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace whose leases are kept in the home of the test. */
 class ActivityWorld extends LockWorld {
-  readonly register = homeRegister(this.env)
-  readonly claims = WorkspaceClaims.open(this.register, { workspace: this.workspace })
+  readonly store = homeStore(this.env)
+  readonly claims = WorkspaceClaims.open(this.store, { workspace: this.workspace })
   readonly log = join(this.home, 'activity', `${this.key}.log`)
 
   lease(sessionId: string, more: { paths?: string[]; purpose?: string; wait?: number } = {}) {
-    const { workspace, register } = this
+    const { workspace, store } = this
     const paths = more.paths?.map((path) => join(workspace, path))
-    return acquireLeaseSync({ register, workspace, sessionId, ...more, paths })
+    return acquireLease({ store, workspace, sessionId, ...more, paths })
   }
 
   /** What the log says, without times and numbers. */
@@ -31,39 +31,40 @@ class ActivityWorld extends LockWorld {
 
 test('of a refusal that is repeated, the origin is not looked up again', async () => {
   await using world = new ActivityWorld()
-  world.lease('first')
-  const { record, observation } = world.claims.readSync()
+  await world.lease('first')
+  const { record, observation } = await world.claims.read()
   const [holder] = record.claims
   let looks = 0
-  const actor = {
-    session_id: 'second',
-    pid: null,
+  const request = {
+    sessionId: 'second',
+    holder: null,
     paths: ['**'],
-    purpose: null,
+    mode: 'exclusive' as const,
+    forMs: 1000,
     origin: () => {
       looks += 1
       return { agent: 'Claude Code' }
     },
   }
   for (let count = 0; count < 3; count++)
-    if (holder) world.claims.activity.noteBlockedSync('refusal', actor, holder, observation.now)
-  expect(looks).toBe(1)
+    if (holder) await world.claims.activity.noteBlocked('refusal', request, holder, observation.now)
   const [, refusal] = await world.claims.activity.read()
+  expect(looks).toBe(1)
   expect(refusal).toMatchObject({ kind: 'refusal', by: 'first', origin: { agent: 'Claude Code' } })
 })
 
 test('the log has each grant, wait, refusal, release and break, and no refresh', async () => {
   await using world = new ActivityWorld()
   const { claims } = world
-  const first = world.lease('first', { purpose: 'the API' })
-  first.refreshSync()
-  world.lease('first')
-  expect(() => world.lease('second')).toThrow('held by first')
-  expect(() => world.lease('second', { wait: 20 })).toThrow('held by first')
-  first.releaseSync()
-  const second = world.lease('second')
+  const first = await world.lease('first', { purpose: 'the API' })
+  await first.refresh()
+  await world.lease('first')
+  await expect(world.lease('second')).rejects.toThrow('held by first')
+  await expect(world.lease('second', { wait: 20 })).rejects.toThrow('held by first')
+  await first.release()
+  const second = await world.lease('second')
   await claims.break({ session_id: 'second', fence: second.fence }, { by: 'ada', reason: 'hung', at: 1 })
-  second.releaseSync()
+  await second.release()
   expect(await world.kinds()).toEqual([
     'grant first',
     'refusal second first',
@@ -86,42 +87,30 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
 
 test('a process that is refused again and again searches the log for that once', async () => {
   await using world = new ActivityWorld()
-  const { register, workspace } = world
+  const { store, workspace } = world
   let searches = 0
-  const logs = register.activity
-  const activity = logs && {
+  const logs = store.activity
+  const activity = {
     ...logs,
-    readSync: (key: string, lastBytes?: number) => {
+    read: (key: string, lastBytes?: number) => {
       searches += 1
-      return logs.readSync?.(key, lastBytes) ?? []
+      return logs.read(key, lastBytes)
     },
   }
-  world.lease('first')
+  await world.lease('first')
   for (let n = 0; n < 3; n++)
-    expect(() =>
-      acquireLeaseSync({ register: { ...register, activity }, workspace, sessionId: 'second' }),
-    ).toThrow('held by first')
+    await expect(
+      acquireLease({ store: { ...store, activity }, workspace, sessionId: 'second' }),
+    ).rejects.toThrow('held by first')
   expect(searches).toBe(1)
   expect(await world.kinds()).toEqual(['grant first', 'refusal second first'])
-})
-
-test('a claim that is taken back because of one on a directory above is a refusal, and no grant', async () => {
-  await using world = new ActivityWorld()
-  const { register } = world
-  const inside = join(world.workspace, 'inside')
-  mkdirSync(inside)
-  world.lease('first')
-  for (let n = 0; n < 2; n++)
-    expect(() => acquireLeaseSync({ register, workspace: inside, sessionId: 'second' })).toThrow('first')
-  const activities = await WorkspaceClaims.open(register, { workspace: inside }).activity.read()
-  expect(activities.map(({ kind }) => kind)).toEqual(['refusal'])
 })
 
 test('a claim whose processes are dead is noted as taken over, by the session that got it', async () => {
   await using world = new ActivityWorld()
   const dead = { ...ownIdentity(), pid: 2 ** 22 + 1 }
-  world.plantClaim({ holders: [{ ...dead, calls: [] }], pid: dead.pid, acquired_at: Date.now() - 5000 })
-  world.lease('next').releaseSync()
+  world.plantClaim({ holders: [dead], acquired_at: Date.now() - 5000 })
+  await (await world.lease('next')).release()
   expect(await world.kinds()).toEqual(['takeover planted next', 'grant next', 'release next'])
   const [{ held_ms } = {}] = await world.claims.activity.read()
   expect(held_ms).toBeGreaterThanOrEqual(4900)
@@ -130,8 +119,8 @@ test('a claim whose processes are dead is noted as taken over, by the session th
 test('paths that a session adds are a grant, and paths that it gives up are a release', async () => {
   await using world = new ActivityWorld()
   const { claims } = world
-  world.lease('a', { paths: ['src'] })
-  world.lease('a', { paths: ['docs'] })
+  await world.lease('a', { paths: ['src'] })
+  await world.lease('a', { paths: ['docs'] })
   await claims.release({ sessionId: 'a', paths: ['src'] })
   const activities = await claims.activity.read()
   expect(activities.map(({ kind, paths }) => `${kind} ${paths.join(' ')}`)).toEqual([
@@ -143,12 +132,12 @@ test('paths that a session adds are a grant, and paths that it gives up are a re
 
 test('an agent that tries again and again is noted once a minute for each holder', async () => {
   await using world = new ActivityWorld()
-  const held = world.lease('holder')
-  for (let i = 0; i < 5; i++) expect(() => world.lease('eager')).toThrow('held by holder')
-  expect(() => world.lease('other')).toThrow('held by holder')
-  held.releaseSync()
-  world.lease('next')
-  expect(() => world.lease('eager')).toThrow('held by next')
+  const held = await world.lease('holder')
+  for (let i = 0; i < 5; i++) await expect(world.lease('eager')).rejects.toThrow('held by holder')
+  await expect(world.lease('other')).rejects.toThrow('held by holder')
+  await held.release()
+  await world.lease('next')
+  await expect(world.lease('eager')).rejects.toThrow('held by next')
   const refusals = (await world.kinds()).filter((line) => line.startsWith('refusal'))
   expect(refusals).toEqual(['refusal eager holder', 'refusal other holder', 'refusal eager next'])
 })
@@ -156,7 +145,7 @@ test('an agent that tries again and again is noted once a minute for each holder
 test('no line is long, whatever a session calls its purpose and its paths', async () => {
   await using world = new ActivityWorld()
   const paths = Array.from({ length: 500 }, (_, i) => `${'d'.repeat(200)}${i}`)
-  world.lease('a', { purpose: `\n"\u001b${'p'.repeat(9000)}`, paths })
+  await world.lease('a', { purpose: `\n"\u001b${'p'.repeat(9000)}`, paths })
   const [line = '', rest] = readFileSync(world.log, 'utf8').split('\n')
   expect(rest).toBe('')
   expect(line.length).toBeLessThan(4000)
@@ -183,17 +172,17 @@ test.each(hostile)('%s in place of a log disturbs no lease', async (_what, plant
   await using world = new ActivityWorld()
   mkdirSync(join(world.home, 'activity'), { recursive: true, mode: 0o700 })
   plant(world.log)
-  const lease = world.lease('a')
-  expect(() => world.lease('b')).toThrow('held by a')
-  lease.releaseSync()
+  const lease = await world.lease('a')
+  await expect(world.lease('b')).rejects.toThrow('held by a')
+  await lease.release()
   for (const { session_id } of await world.claims.activity.read()) expect(['a', 'b']).toContain(session_id)
 })
 
 test('a full disk and a read-only directory of logs disturb no lease', async () => {
   await using world = new ActivityWorld()
   const program = `
-    import { acquireLeaseSync } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
-    for (const sessionId of ['a', 'b']) acquireLeaseSync({ sessionId, purpose: 'p'.repeat(200) }).releaseSync()
+    import { acquireLease } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
+    for (const sessionId of ['a', 'b']) await (await acquireLease({ sessionId, purpose: 'p'.repeat(200) })).release()
     console.log('leased')`
   for (const options of ['size=4k,mode=0700', 'ro,mode=0700']) {
     const script = `mkdir -p "$STINT_HOME/activity" && chmod 700 "$STINT_HOME" && mount -t tmpfs -o ${options} tmpfs "$STINT_HOME/activity" &&

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import * as lock from './injected-io-lock.ts'
-import { findWorkspace } from './lease-target.ts'
+import { findWorkspace } from './workspace.ts'
 
 let record: lock.LockRecord | null
 const io = {

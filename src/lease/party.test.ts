@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { at, empty, granted, identity, wants } from '../../test/support/claim-samples.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import type { Claim, ClaimsRecord } from './claim-record.ts'
+import type { Claim, ClaimsRecord } from './claim.ts'
 import { areKin, type Descent, findAncestors, readDescent } from './party.ts'
 
 const { pid: _pid, started: _started, ...machine } = identity(1)
@@ -14,6 +14,7 @@ const below = (pids: readonly number[], more: Partial<Descent> = {}) => ({
     processes: pids.map((pid) => ({ pid, started: pid })),
     isComplete: true,
     sessions: [],
+    variables: [],
     ...more,
   }),
 })
@@ -40,9 +41,11 @@ test('a party works for the session at the nearest process above it, and for tho
 
 test('in a process with several sessions, a claim is not that of a party whose variable names another', () => {
   const [claim] = claimsOf({ session: 'one', pid: 10 }) as [Claim]
-  const policy = { prompt_hold_ms: 1, background_ms: 1, mark: 'CODEX_THREAD_ID=one' }
-  const parent = (marks: string[], more: object) =>
-    findAncestors([{ ...claim, policy: { ...policy, ...more } }], below([10], { marks }))
+  const parent = (variables: string[], more: object) =>
+    findAncestors(
+      [{ ...claim, origin: { variable: 'CODEX_THREAD_ID=one', ...more } }],
+      below([10], { variables }),
+    )
   const shared = { shared_process: true as const }
   expect(parent(['CODEX_THREAD_ID=two'], shared)).toBeUndefined()
   expect(parent(['CODEX_THREAD_ID=one'], shared)).toEqual(['one'])

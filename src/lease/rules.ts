@@ -314,8 +314,8 @@ function endTurn(
     return { ...claim, ...untilIn(maxTtlMs, now), origin }
   }
   // Another program that shares the claim keeps it.
-  const holders = claim.holders.filter((process) => holder == null || !isSameProcess(process, holder))
-  if (claim.holders.length > 0 && holders.length > 0) return { ...claim, holders }
+  const others = holder == null ? [] : claim.holders.filter((process) => !isSameProcess(process, holder))
+  if (others.length > 0) return { ...claim, holders: others }
   if (claim.ends !== undefined) return claim
   if (leftoversOf(claim, observation).length === 0) return undefined
   return { ...claim, ...untilIn(0, now), ends: Math.round(now.mono + leftoverMs) }

@@ -1,99 +1,107 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { LockWorld } from '../../test/support/lock-world.ts'
 import { World } from '../../test/support/world.ts'
-import { systemClock } from '../base/process/clock.ts'
-import { ownIdentity } from '../base/process/liveness.ts'
-import { acquireLeaseSync } from './lease.ts'
-import { memoryRegister, type Register } from './register.ts'
-import { WorkspaceClaims } from './workspace-claims.ts'
+import { identify, type Liveness, ownIdentity } from '../base/process/liveness.ts'
+import { isSameProcess } from './claim.ts'
+import { fileStore, homeStore } from './file-store.ts'
+import { isInForce } from './force.ts'
+import { memoryStore } from './register.ts'
+import type { AcquireRequest } from './rules.ts'
+import { lookingOnce, WorkspaceClaims } from './workspace-claims.ts'
 
-const now = () => ({ wall: 1e12, mono: 0, clock: 'c', era: 'e' })
+const request = (sessionId: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
+  sessionId,
+  holder: ownIdentity(),
+  paths: ['**'],
+  mode: 'exclusive',
+  forMs: 60_000,
+  ...more,
+})
 
-/** Runs the steps of two registers in a given order, one at a time. */
-class Schedule {
-  readonly #choices: readonly number[]
-  readonly #waiting: (() => void)[] = []
-  /** Of each point where both were about to make a step: which one did. */
-  readonly made: number[] = []
+test('a decision looks at each process once, however often its rules ask', () => {
+  let looks = 0
+  const look = lookingOnce(() => {
+    looks += 1
+    return 'alive'
+  })
+  const [own, other] = [ownIdentity(), { ...ownIdentity(), pid: 1 }]
+  expect([own, own, other].map((each) => look(each))).toEqual(['alive', 'alive', 'alive'])
+  expect(looks).toBe(2)
+})
 
-  constructor(choices: readonly number[]) {
-    this.#choices = choices
-  }
-
-  /** A register that makes its steps when it is its turn; looking at the clock is none. */
-  controlled(register: Register, actor: number): Register {
-    return {
-      ...register,
-      perform: async (step) => {
-        if (step !== now) await new Promise<void>((resolve) => (this.#waiting[actor] = resolve))
-        return await register.perform(step)
-      },
-    }
-  }
-
-  /** Lets the actors make steps until all are done. */
-  async run(actors: readonly Promise<unknown>[]): Promise<void> {
-    let running = actors.length
-    for (const actor of actors) void actor.finally(() => (running -= 1))
-    for (;;) {
-      await new Promise((resolve) => setImmediate(resolve))
-      if (running === 0) return
-      const ready = [0, 1].filter((actor) => this.#waiting[actor] !== undefined)
-      const choice = ready.length < 2 ? (ready[0] ?? 0) : (this.#choices[this.made.length] ?? 0)
-      if (ready.length === 2) this.made.push(choice)
-      const go = this.#waiting[choice]
-      delete this.#waiting[choice]
-      go?.()
-    }
-  }
-}
-
-/** Claims a directory and one in it at the same moment, in every order of steps; the numbers of grants. */
-async function grantsInAllOrders(world: World, looksFirst: boolean): Promise<Set<number>> {
-  const places = ['outer', 'outer/inner'].map((name) => join(world.tmp, name))
-  for (const place of places) mkdirSync(place, { recursive: true })
-  const found = new Set<number>()
-  let choices: number[] | undefined = []
-  let runs = 0
-  while (choices !== undefined) {
-    const schedule: Schedule = new Schedule(choices)
-    // No party waits, so the look for waiters would only add to the number of orders.
-    const { waiters: _, ...memory } = memoryRegister(now) as Register
-    const before = memoryRegister() as Register
-    const register: Register = looksFirst ? { ...memory, keys: () => before.keys() } : memory
-    let granted = 0
-    // Both have a record already, which saves a step.
-    for (const workspace of places) acquireLeaseSync({ sessionId: 's', workspace, register }).releaseSync()
-    const actors = places.map(async (workspace, actor) => {
-      const claims = WorkspaceClaims.open(schedule.controlled(register, actor), { workspace })
-      const request = { sessionId: `s${actor}`, holder: ownIdentity(), paths: ['**'], ttlMs: 300_000 }
-      await claims.acquire({ ...request, mode: 'exclusive' }).then(
-        () => (granted += 1),
-        () => {},
-      )
-    })
-    await schedule.run(actors)
-    found.add(granted)
-    runs += 1
-    const last: number = schedule.made.lastIndexOf(0)
-    choices = last < 0 ? undefined : [...schedule.made.slice(0, last), 1]
-  }
-  console.log(`a directory and one in it: ${runs} orders`)
-  return found
-}
-
-test('of a directory without git and one in it, claimed at the same moment, at most one is granted', async () => {
+test('a decision that is repeated, because another writer was faster, looks at the processes anew', async () => {
   await using world = new World()
-  const { mono } = systemClock
-  let time = 0
-  // No record counts as just written, so that each run makes the same steps.
-  systemClock.mono = () => (time += 1000)
-  try {
-    expect([...(await grantsInAllOrders(world, false))].sort()).toEqual([0, 1])
-    // Sessions that had looked before they wrote would both be granted.
-    expect(await grantsInAllOrders(world, true)).toContain(2)
-  } finally {
-    systemClock.mono = mono
+  const { pid, child, finished } = world.start('sleep', ['300'])
+  const process = identify(pid) ?? ownIdentity()
+  const store = memoryStore()
+  const claims = WorkspaceClaims.open(store, { resource: 'deploy' })
+  const seen: Liveness[] = []
+  await claims.change(async (record, { liveness }) => {
+    seen.push(liveness(process))
+    if (seen.length === 1) {
+      await store.register.swap(claims.key, 0, '')
+      child.kill('SIGKILL')
+      await finished
+    }
+    return { answer: undefined, next: record }
+  })
+  expect(seen).toEqual(['alive', 'dead'])
+})
+
+test('of sessions that ask at the same moment, exactly one is granted, again and again', async () => {
+  await using world = new World()
+  const claims = WorkspaceClaims.open(fileStore(world.tmp), { resource: 'deploy' })
+  for (let round = 0; round < 20; round++) {
+    const sessions = Array.from({ length: 8 }, (_, i) => `s${i}`)
+    const answers = await Promise.all(sessions.map((id) => claims.tryAcquire(request(id))))
+    const granted = sessions.filter((_, i) => answers[i]?.answer.granted)
+    expect(granted).toHaveLength(1)
+    expect(await claims.release({ sessionId: granted[0] ?? '' })).toMatchObject({ released: true })
   }
+})
+
+test('untilFree waits for a release without claiming, and gives up after its time', async () => {
+  const claims = WorkspaceClaims.open(memoryStore(), { resource: 'deploy' })
+  await claims.acquire(request('holder'))
+  await expect(claims.untilFree(request('other'), { waitMs: 20 })).rejects.toMatchObject({
+    code: 'LOCK_HELD',
+  })
+  const isFree = claims.untilFree(request('other'))
+  await claims.release({ sessionId: 'holder' })
+  await isFree
+  expect((await claims.read()).record.claims).toEqual([])
+})
+
+test('two workspaces with one key do not share claims', async () => {
+  const store = memoryStore()
+  const claims = new WorkspaceClaims(store, { key: 'k', name: '/one', whole: ['**'] })
+  await claims.acquire(request('a'))
+  const other = new WorkspaceClaims(store, { key: 'k', name: '/two', whole: ['**'] })
+  await expect(other.read()).rejects.toMatchObject({ code: 'LOCK_KEY_COLLISION' })
+})
+
+test('a damaged record is free, and its successor has a higher fence than any before', async () => {
+  await using world = new LockWorld()
+  const claims = WorkspaceClaims.open(homeStore(world.env), { workspace: world.workspace })
+  const before = await claims.acquire(request('a', { paths: claims.target.whole }))
+  world.plant('')
+  const after = await claims.acquire(request('b', { paths: claims.target.whole }))
+  expect(after.answer.claim.fence).toBeGreaterThan(before.answer.claim.fence)
+})
+
+test('a claim of another boot has no living holder; one of another time namespace is judged by the wall clock', async () => {
+  await using world = new LockWorld()
+  const claims = WorkspaceClaims.open(homeStore(world.env), { workspace: world.workspace })
+  const own = ownIdentity()
+  const inForce = async (): Promise<boolean[]> => {
+    const { record, observation } = await claims.read()
+    return record.claims.map((claim) => isInForce(claim, observation))
+  }
+  world.plantClaim({ holders: [{ ...own, boot: 'another' }], clock: 'another/1' })
+  expect(await inForce()).toEqual([false])
+  world.plantClaim({ holders: [own], clock: 'another/1', until: -1 })
+  expect(await inForce()).toEqual([true])
+  world.plantClaim({ holders: [own], clock: 'another/1', until_wall: Date.now() - 1 })
+  expect(await inForce()).toEqual([false])
+  expect(isSameProcess(own, { ...own, boot: 'another' })).toBe(false)
 })

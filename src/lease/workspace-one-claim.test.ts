@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { type Finished, stintBin } from '../../test/support/world.ts'
-import { fileRegister, type FileStep } from './file-register.ts'
-import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
-import type { Register } from './register.ts'
+import { homeStore } from './file-store.ts'
+import { acquireLease, type Lease } from './lease.ts'
 
 let world: LockWorld
 beforeEach(() => {
@@ -19,7 +18,7 @@ const claim = (sessionId: string, workspace: string, ...paths: string[]): Promis
     sessionId,
     workspace,
     paths: paths.map((path) => join(workspace, path)),
-    register: fileRegister(join(world.home, 'locks')) as Register,
+    store: homeStore(world.env),
   })
 
 const held = (by: string): object => ({
@@ -27,62 +26,41 @@ const held = (by: string): object => ({
   options: { facts: { holder: { session_id: by } } },
 })
 
+/** A directory outside of all repositories. */
+const plain = (): string => join(world.tmp, 'plain')
+
 test('without git, a claim on a directory and one on a directory in it exclude each other', async () => {
-  const inner = join(world.workspace, 'sub')
+  const inner = join(plain(), 'sub')
   mkdirSync(join(inner, 'deep'), { recursive: true })
-  const outer = await claim('a', world.workspace)
+  const outer = await claim('a', plain())
   await expect(claim('b', inner)).rejects.toMatchObject(held('a'))
   await expect(claim('b', inner, 'deep')).rejects.toMatchObject(held('a'))
   await (await claim('a', inner)).release()
   await outer.release()
 
   const b = await claim('b', inner)
-  await expect(claim('a', world.workspace)).rejects.toMatchObject(held('b'))
-  const beside = await claim('a', world.workspace, 'other')
-  await expect(claim('a', world.workspace, 'sub/file')).rejects.toMatchObject(held('b'))
+  await expect(claim('a', plain())).rejects.toMatchObject(held('b'))
+  const beside = await claim('a', plain(), 'other')
+  await expect(claim('a', plain(), 'sub/file')).rejects.toMatchObject(held('b'))
   // What it had before the refusal is still its own.
   expect(await beside.check()).toBe(true)
-  await expect(claim('c', world.workspace, 'other')).rejects.toMatchObject(held('a'))
+  await expect(claim('c', plain(), 'other')).rejects.toMatchObject(held('a'))
   await b.release()
-  expect((await claim('a', world.workspace, 'sub/file')).fence).toBeGreaterThan(beside.fence)
+  expect((await claim('a', plain(), 'sub/file')).fence).toBeGreaterThan(beside.fence)
 })
 
 test('a repository in a directory without git is claimed apart from it', async () => {
-  const repository = join(world.workspace, 'repository')
+  const repository = join(plain(), 'repository')
   mkdirSync(join(repository, '.git'), { recursive: true })
-  const outer = await claim('a', world.workspace)
+  const outer = await claim('a', plain())
   const inner = await claim('b', repository)
   expect([await outer.release(), await inner.release()]).toEqual([true, true])
 })
 
-test('a process lists the epochs of another workspace once, and sees each claim that is made there later', async () => {
-  const inner = join(world.workspace, 'sub')
-  mkdirSync(inner)
-  const outer = await claim('a', world.workspace)
-  await outer.release()
-  const files = fileRegister(join(world.home, 'locks'))
-  let listings = 0
-  const register = {
-    ...files,
-    performSync(step: FileStep) {
-      if (step.call === 'list' && step.path.endsWith(outer.workspaceKey)) listings += 1
-      return files.performSync?.(step)
-    },
-  } as Register
-  const options = { sessionId: 'b', workspace: inner, register }
-  acquireLeaseSync(options).releaseSync()
-  expect(listings).toBeGreaterThan(0)
-  listings = 0
-  acquireLeaseSync(options).releaseSync()
-  expect(listings).toBe(0)
-  await claim('a', world.workspace)
-  expect(() => acquireLeaseSync(options)).toThrow(expect.objectContaining({ code: 'LOCK_HELD' }))
-})
-
 test('a directory that becomes a repository, and one that stops being one, are compared as what they are', async () => {
-  const inner = join(world.workspace, 'sub')
-  mkdirSync(inner)
-  const outer = await claim('a', world.workspace)
+  const inner = join(plain(), 'sub')
+  mkdirSync(inner, { recursive: true })
+  const outer = await claim('a', plain())
   await expect(claim('b', inner)).rejects.toMatchObject(held('a'))
   mkdirSync(join(inner, '.git'))
   await (await claim('b', inner)).release()
@@ -92,11 +70,11 @@ test('a directory that becomes a repository, and one that stops being one, are c
 })
 
 test('a claim of a dead process on the directory above is removed, and does not come back', async () => {
-  const inner = join(world.workspace, 'sub')
-  mkdirSync(inner)
+  const inner = join(plain(), 'sub')
+  mkdirSync(inner, { recursive: true })
   const sleeper = world.start('sleep', ['300'])
-  const register = fileRegister(join(world.home, 'locks')) as Register
-  const dead = await acquireLease({ sessionId: 'a', workspace: world.workspace, pid: sleeper.pid, register })
+  const store = homeStore(world.env)
+  const dead = await acquireLease({ sessionId: 'a', workspace: plain(), pid: sleeper.pid, store })
   sleeper.child.kill('SIGKILL')
   await sleeper.finished
   const lease = await claim('b', inner)
