@@ -26,15 +26,15 @@ const walks: Walk[] = [
     entry: /\bappend\(/,
     effect: /\bfdatasync/,
     domains: ['session/'],
-    maxFiles: 10,
+    maxFiles: 11,
   },
   {
-    heading: 'From `acquireLease` to `symlink`',
+    heading: 'From `acquireLease` to `link`',
     operation: 'acquireLease',
     entry: /export async function acquireLease\(/,
-    effect: /\bsymlink\(/,
+    effect: /\blinkSync\b/,
     domains: ['lease/'],
-    maxFiles: 9,
+    maxFiles: 11,
   },
   {
     heading: 'From SIGTERM to the empty temp root',
@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/', 'cli/sessions/'],
-    maxFiles: 20,
+    maxFiles: 21,
   },
 ]
 

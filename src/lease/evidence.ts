@@ -205,7 +205,7 @@ export function commandText(commandLine: string, name: string): string {
   return visibleText(masked === '' ? name : masked, maxCommandLength)
 }
 
-/** Hides what may be a password: a value of an assignment or of an option such as --token, a user in a URL. */
+/** Hides what may be a password: the value of an assignment or an option such as --token, a user in a URL. */
 const withoutValues = (command: string): string =>
   command
     .replaceAll(/(^|[\s;&|(])(\w+)=("[^"]*"|'[^']*'|[^\s;&|)]+)/g, '$1$2=…')
@@ -272,7 +272,7 @@ function hasNewerSubagent(transcript: string, mtimeMs: number): boolean {
   )
 }
 
-/** When the transcript of a session has last grown, in milliseconds since the epoch; undefined without one. */
+/** When the transcript of a session was last written, in milliseconds since the epoch. */
 export function transcriptTime(origin: ClaimOrigin | undefined): number | undefined {
   const path = origin?.transcript?.path
   return path === undefined ? undefined : ifPossible(() => Math.round(statSync(path).mtimeMs))

@@ -107,7 +107,7 @@ async function createIn(files: RegisterFiles, path: string, text: string): Promi
   }
 }
 
-/** A name that cannot be removed does no harm: the next swap tries again, and the sweep removes staged files. */
+/** A name that cannot be removed does no harm: the next swap tries again, and the sweep takes staged ones. */
 async function removeQuietly(files: RegisterFiles, path: string): Promise<void> {
   try {
     await files.unlink(path)

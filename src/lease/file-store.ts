@@ -10,7 +10,7 @@ import { homeActivityLogs } from './activity-log.ts'
 import { fileRegister, nodeFiles, type RegisterFiles, withoutLinks } from './file-register.ts'
 import type { LeaseStore, WaiterEntries } from './register.ts'
 
-/** The leases of this user, in the home: `locks` has the claims, `waiting` the waiters, `activity` the logs. */
+/** The leases of this user, in the home: claims in `locks`, waiters in `waiting`, logs in `activity`. */
 export function homeStore(env: NodeJS.ProcessEnv = process.env): LeaseStore {
   const home = stintHome(env)
   return fileStore(home, homeFiles(home))

@@ -188,7 +188,7 @@ export class WorkspaceClaims {
     return decided
   }
 
-  /** The last holder waits for up to a second if another party waits: a loop of short turns starves nobody. */
+  /** The last holder waits for up to a second if a party waits: a loop of short turns starves nobody. */
   async #acquireAfterWaiters(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
     const end = systemClock.mono() + courtesyMs
     const decide = decisionOn(request)
@@ -343,7 +343,7 @@ export class WorkspaceClaims {
   }
 }
 
-/** Decides on a request. A grant that was overtaken after its swap is in the record, and is new all the same. */
+/** Decides on a request. A grant that was overtaken after its swap is in the record, and is still new. */
 function decisionOn(request: AcquireRequest) {
   let earlier: Granted | undefined
   return (record: ClaimsRecord, observation: Observation, fence: number): Decision<AcquireAnswer> => {

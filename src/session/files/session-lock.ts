@@ -4,8 +4,8 @@ import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
 import { runSync } from '../../base/process/run-generator.ts'
-import { fileRegister } from './old-register/file-register.ts'
-import type { Register, RegisterEntry } from './old-register/register.ts'
+import { linkRegister } from './old-register/file-register.ts'
+import type { StepRegister, StepEntry } from './old-register/register.ts'
 import type { SessionHold } from '../driver.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { type LogPositions, parsePosition, storedEnds } from '../log/log-end.ts'
@@ -57,7 +57,7 @@ export function observeLock(root: string, livenessOf = livenessOfHolder): Observ
 
 const livenessOfHolder = ({ process }: Holder): Liveness => liveness(process)
 
-function observe({ text, epoch }: RegisterEntry, livenessOf = livenessOfHolder): ObservedLock {
+function observe({ text, epoch }: StepEntry, livenessOf = livenessOfHolder): ObservedLock {
   const record = parseLockRecord(text, epoch)
   return { record, standing: lockStanding(record, Date.now(), livenessOf), epoch }
 }
@@ -131,12 +131,12 @@ const newRecord = (hold: SessionHold, holdEpoch: number, now: number): SessionLo
 /** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
   readonly #root: string
-  readonly #register: Register
+  readonly #register: StepRegister
   readonly #session: string
-  #entry: RegisterEntry
+  #entry: StepEntry
   #record: SessionLockRecord
 
-  constructor(root: string, session: string, entry: RegisterEntry, record: SessionLockRecord) {
+  constructor(root: string, session: string, entry: StepEntry, record: SessionLockRecord) {
     this.#root = root
     this.#register = lockRegister(root)
     this.#session = session
@@ -217,15 +217,15 @@ export function undoAcquire({ lock, before }: AcquiredLock): void {
   }
 }
 
-const lockRegister = (root: string): Register => fileRegister(root) as Register
+const lockRegister = (root: string): StepRegister => linkRegister(root) as StepRegister
 
-const readEntry = (register: Register, known?: RegisterEntry): RegisterEntry =>
+const readEntry = (register: StepRegister, known?: StepEntry): StepEntry =>
   explained(
     (error) => codedError(error, 'read the lock of the session'),
     () => runSync(register, register.read(lockKey, known)),
   )
 
-function swapEntry(register: Register, before: RegisterEntry, text: string): RegisterEntry | undefined {
+function swapEntry(register: StepRegister, before: StepEntry, text: string): StepEntry | undefined {
   const epoch = explained(
     (error) => codedError(error, 'write the lock of the session'),
     () => runSync(register, register.swap(lockKey, before, text)),

@@ -13,12 +13,12 @@ export function whatText(paths: readonly string[], name: string): string {
   const place = shown(name.slice(name.lastIndexOf('/') + 1) || name, 60)
   if (paths.length === 0 || paths.includes('**')) return place
   // Outside of repositories, paths are absolute.
-  if (paths[0]?.startsWith('/')) return pathsText(paths)
-  return `${pathsText(paths)} in ${place}`
+  if (paths[0]?.startsWith('/')) return firstPathText(paths)
+  return `${firstPathText(paths)} in ${place}`
 }
 
 /** The first path, and how many more there are. */
-export function pathsText([first = '', ...rest]: readonly string[]): string {
+export function firstPathText([first = '', ...rest]: readonly string[]): string {
   return rest.length === 0 ? shown(first, 80) : `${shown(first, 80)} and ${rest.length} more`
 }
 

@@ -1,6 +1,6 @@
 import type { SessionTile } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
-import { partyName, pathsText, whatText } from './activity-sentence.ts'
+import { partyName, firstPathText, whatText } from './activity-sentence.ts'
 import { Age, Ago } from './clock.tsx'
 import { shortened, shown } from './format.ts'
 import { Place } from './parts.tsx'
@@ -37,7 +37,7 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
         <div class="line small">
           <Place name={workspace} />
           {claim !== undefined && !claim.paths.includes('**') && (
-            <span class="dim cut">{pathsText(claim.paths)}</span>
+            <span class="dim cut">{firstPathText(claim.paths)}</span>
           )}
         </div>
       )}

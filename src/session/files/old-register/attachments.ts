@@ -4,7 +4,7 @@ import { thisMachine } from '../../../base/process/platform.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { md5 } from '../../../base/text/md5.ts'
 import type { FileSteps } from './file-register.ts'
-import type { Now } from './register.ts'
+import type { StepNow } from './register.ts'
 
 /** A file beside the links that holds everything after the first line of a text. */
 export interface Attachment {
@@ -151,7 +151,7 @@ export class Attachments {
     if (writer === 'self') return isAlone && this.#current.get(key)?.name !== name
     if (writer !== 'elsewhere') return writer === 'dead'
     const writtenAt = (yield { call: 'mtime', path: this.#files.pathOf(key, name) }) as number | undefined
-    const now = (yield { call: 'now' }) as Now
+    const now = (yield { call: 'now' }) as StepNow
     return writtenAt !== undefined && now.wall - writtenAt > abandonedAfterMs
   }
 

@@ -20,7 +20,7 @@ import { monotonicIsShared, systemClock } from '../../../base/process/clock.ts'
 import { thisMachine, uptimeSeconds } from '../../../base/process/platform.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
-import type { Now, Register, RegisterEntry, Steps, WaiterQueue } from './register.ts'
+import type { StepNow, StepRegister, StepEntry, Steps, WaiterQueue } from './register.ts'
 
 /** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
 export type FileStep =
@@ -66,7 +66,7 @@ const removeAttachmentsEvery = 8
  *
  * @param kept how many epochs of a key remain when a new one is written
  */
-export function fileRegister(directory: string, kept = keptEpochs): Register<FileStep> {
+export function linkRegister(directory: string, kept = keptEpochs): StepRegister<FileStep> {
   const directoryOf = (key: string): string => `${directory}/${key}`
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
   /** By key, everything after the first line of the last text that this register wrote, if it had lines. */
@@ -82,7 +82,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
 
   const list = (key: string): FileSteps<string[]> => listDirectory(directoryOf(key))
 
-  function* read(key: string, known?: RegisterEntry): FileSteps<RegisterEntry> {
+  function* read(key: string, known?: StepEntry): FileSteps<StepEntry> {
     if (known !== undefined && known.epoch > 0 && (yield* isCurrent(key, known))) return known
     for (;;) {
       const epoch = highestEpoch(yield* list(key))
@@ -97,7 +97,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
    * is written twice: while the known epoch exists, its successor cannot have come and gone. So if the
    * successor is missing, and the known epoch is there after that look, it was on top at that moment.
    */
-  function* isCurrent(key: string, { epoch, text }: RegisterEntry): FileSteps<boolean> {
+  function* isCurrent(key: string, { epoch, text }: StepEntry): FileSteps<boolean> {
     if ((yield { call: 'exists', path: pathOf(key, epoch + 1) }) as boolean) return false
     return (yield* readEpoch(key, epoch)) === text
   }
@@ -114,7 +114,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
     return text
   }
 
-  function* swap(key: string, before: RegisterEntry, text: string): FileSteps<number | undefined> {
+  function* swap(key: string, before: StepEntry, text: string): FileSteps<number | undefined> {
     const epoch = before.epoch + 1
     // No read takes a name with more digits for an epoch, so the swap would be repeated for ever.
     if (epoch > highestPossibleEpoch)
@@ -150,7 +150,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
    * A higher epoch can be there only if the key was removed by hand and the clock set back; a listing, which
    * every eighth swap makes, then shows it.
    */
-  function* isReplaced(key: string, before: RegisterEntry): FileSteps<boolean> {
+  function* isReplaced(key: string, before: StepEntry): FileSteps<boolean> {
     // Without a text there is no epoch before, or one that is no link, and such a name is never deleted.
     if (!before.text) return false
     try {
@@ -181,7 +181,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   }
 
   /** Lists a key after its next epoch was created; undefined if that fails, but the swap has won. */
-  function* listAfter(key: string, before: RegisterEntry): FileSteps<string[] | undefined> {
+  function* listAfter(key: string, before: StepEntry): FileSteps<string[] | undefined> {
     try {
       return yield* list(key)
     } catch (error) {
@@ -194,7 +194,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   /** Creates the next epoch. Not created: another writer was faster, or the key was removed. */
   function* publish(
     key: string,
-    before: RegisterEntry,
+    before: StepEntry,
     text: string,
   ): FileSteps<{ created: boolean; attachment?: Attachment }> {
     const end = text.indexOf('\n')
@@ -239,7 +239,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   }
 
   /** Creates the epoch after `before`. On a full disk, older epochs give it their room: none is needed. */
-  function* link(key: string, before: RegisterEntry, text: string, attachment?: Attachment): FileSteps<void> {
+  function* link(key: string, before: StepEntry, text: string, attachment?: Attachment): FileSteps<void> {
     const step = linkStep(key, before, text, attachment)
     try {
       yield step
@@ -251,7 +251,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
   }
 
   /** The call that creates the epoch after `before`. */
-  const linkStep = (key: string, before: RegisterEntry, text: string, attachment?: Attachment): FileStep =>
+  const linkStep = (key: string, before: StepEntry, text: string, attachment?: Attachment): FileStep =>
     isStarting(before)
       ? { call: 'makeKey', path: directoryOf(key), epoch: before.epoch + 1, text, attachment }
       : { call: 'symlink', path: pathOf(key, before.epoch + 1), text }
@@ -300,7 +300,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
    * comes in between keeps both its epoch and the directory. This relies on one thing: no process has been
    * suspended in the middle of an operation since before this entry was written.
    */
-  function* remove(key: string, before: RegisterEntry): FileSteps<boolean> {
+  function* remove(key: string, before: StepEntry): FileSteps<boolean> {
     const names = yield* list(key)
     if (highestEpoch(names) !== before.epoch) return false
     if (before.epoch > 0 && (yield* readEpoch(key, before.epoch)) !== before.text) return false
@@ -377,7 +377,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
       return (yield* listDirectory(directory)).filter((name) => !name.startsWith('.'))
     },
     *now() {
-      return (yield { call: 'now' }) as Now
+      return (yield { call: 'now' }) as StepNow
     },
     performSync,
     perform,
@@ -391,7 +391,7 @@ export function fileRegister(directory: string, kept = keptEpochs): Register<Fil
 }
 
 /** Whether a swap writes the first text of a key, after a number that its writer has chosen. */
-const isStarting = ({ epoch, text }: RegisterEntry): boolean => text === undefined && epoch > 0
+const isStarting = ({ epoch, text }: StepEntry): boolean => text === undefined && epoch > 0
 
 /** Yields a step; an error with one of these codes becomes the result that stands beside it. */
 function* tryStep<Result>(step: FileStep, results: Record<string, Result>): FileSteps<Result> {
@@ -521,7 +521,7 @@ function linkError(error: unknown): unknown {
 }
 
 /** All processes of one boot share a monotonic clock, unless they are in different time namespaces. */
-function readClocks(): Now {
+function readClocks(): StepNow {
   const { boot, timens } = thisMachine()
   const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
   return { wall: systemClock.now(), mono: systemClock.mono(), clock }

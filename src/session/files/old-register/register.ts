@@ -1,5 +1,3 @@
-import { systemClock } from '../../../base/process/clock.ts'
-
 /**
  * A compare-and-swap register: all that leases need from the medium that keeps them. Each key has one text,
  * and each change gives it a higher number, its epoch.
@@ -9,23 +7,23 @@ import { systemClock } from '../../../base/process/clock.ts'
  * synchronously (in hooks and exit handlers), asynchronously, and under the test suite's explorer, which
  * orders the steps of several writers itself.
  */
-export interface Register<Step = unknown> {
+export interface StepRegister<Step = unknown> {
   /** Set if other machines share this register: names a workspace independently of its local path. */
   readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
   /**
    * Returns what the key holds at some moment during the call. `known` is the result of an earlier read or
    * swap: a driver that can tell cheaply that it is still current may return it.
    */
-  read(key: string, known?: RegisterEntry): Steps<Step, RegisterEntry>
+  read(key: string, known?: StepEntry): Steps<Step, StepEntry>
   /**
    * Replaces `before`, which a read has returned, by a text with the next epoch; returns that epoch.
    * Undefined means that the swap was lost, or that it won and was overtaken: the caller reads again, and can
    * repeat a change that is idempotent. No two swaps may write the same text, as a driver recognises an epoch
    * by its text. Of several swaps that write the first text of a key, one wins, even if their epochs differ.
    */
-  swap(key: string, before: RegisterEntry, text: string): Steps<Step, number | undefined>
+  swap(key: string, before: StepEntry, text: string): Steps<Step, number | undefined>
   /** Deletes all there is of a key, if its entry is still `before`. Without it, `locks` cannot be swept. */
-  remove?(key: string, before: RegisterEntry): Steps<Step, boolean>
+  remove?(key: string, before: StepEntry): Steps<Step, boolean>
   /**
    * When the newest text was written, in milliseconds since the epoch. `epoch` is that of the text as the
    * caller knows it: a driver may answer for this one, if it still exists.
@@ -34,34 +32,17 @@ export interface Register<Step = unknown> {
   /** All keys that have a text. */
   keys(): Steps<Step, string[]>
   /** The register's clock, which decides expiry. A driver may answer for `key` from a read just before. */
-  now(key?: string): Steps<Step, Now>
+  now(key?: string): Steps<Step, StepNow>
   perform(step: Step): Promise<unknown>
   performSync?(step: Step): unknown
   /** Where a person finds the entry: a path, or a table and key. */
   locate?(key: string, epoch: number): string
   /** Calls back when the key may have changed, but may miss changes; returns a function that stops it. */
   watch?(key: string, onChange: () => void): () => void
-  /** Where the activity of each key is noted; without it, there is no history. */
-  readonly activity?: ActivityLogs
   /** Keeps the order of waiters. Without it, the process that asks first when the key is free gets it. */
   readonly waiters?: WaiterQueue<Step>
   /** What hooks have noted about calls without changing a record; without it, no claim gets a pass. */
   readonly marks?: MarkFiles<Step>
-}
-
-/** A bounded log of lines for each key. Leases do not depend on it. */
-export interface ActivityLogs {
-  /**
-   * Appends lines, at once or soon. Must not throw, and must not make the caller wait. A driver calls `lines`
-   * when it writes; of many appends in quick succession, it may leave the oldest out.
-   */
-  append(key: string, lines: () => readonly string[]): void
-  /** Resolves when all is written, or after a second; for a program that is about to call `process.exit`. */
-  written?(): Promise<void>
-  /** Returns the lines, oldest first; with `lastBytes`, about that many bytes of the newest. */
-  read(key: string, lastBytes?: number): Promise<string[]>
-  /** Needed if the register has `performSync`. */
-  readSync?(key: string, lastBytes?: number): string[]
 }
 
 /** The waiters of each key: texts with numbers, in the order of which the key is given to them. */
@@ -99,14 +80,14 @@ export interface MarkFile {
 }
 
 /** What a register holds for a key. */
-export interface RegisterEntry {
+export interface StepEntry {
   /** Without a text: 0 if it was read; in a swap, the number after which the epochs of the key start. */
   epoch: number
   /** Undefined if the key was never written, or was removed. */
   text: string | undefined
 }
 
-export interface Now {
+export interface StepNow {
   /** Milliseconds since the epoch. */
   wall: number
   /** Monotonic milliseconds; comparable only between equal `clock`s. */
@@ -118,60 +99,3 @@ export interface Now {
 }
 
 export type Steps<Step, Result> = Generator<Step, Result, unknown>
-
-type MemoryStep = () => unknown
-
-/** A register in memory: for tests, and for leases between the parts of one program. */
-export function memoryRegister(now: () => Now = processNow): Register<MemoryStep> {
-  const entries = new Map<string, RegisterEntry & { writtenAt: number }>()
-  const queues = new Map<string, Map<number, WaiterEntry>>()
-
-  function* once<Result>(step: () => Result): Steps<MemoryStep, Result> {
-    return (yield step) as Result
-  }
-  const read = (key: string): RegisterEntry => {
-    const { epoch, text } = entries.get(key) ?? { epoch: 0, text: undefined }
-    return { epoch, text }
-  }
-  const queueOf = (key: string): Map<number, WaiterEntry> => queues.get(key) ?? new Map()
-
-  return {
-    read: (key) => once(() => read(key)),
-    swap: (key, before, text) =>
-      once(() => {
-        if (read(key).text !== before.text) return undefined
-        const epoch = before.epoch + 1
-        entries.set(key, { epoch, text, writtenAt: now().wall })
-        return epoch
-      }),
-    remove: (key, before) => once(() => read(key).text === before.text && entries.delete(key)),
-    writtenAt: (key) => once(() => entries.get(key)?.writtenAt),
-    keys: () => once(() => [...entries.keys()]),
-    now: () => once(now),
-    perform: async (step) => step(),
-    performSync: (step) => step(),
-    waiters: {
-      numbers: (key) => once(() => [...queueOf(key).keys()].sort((a, b) => a - b)),
-      read: (key, number) => once(() => queueOf(key).get(number)),
-      add: (key, text) =>
-        once(() => {
-          const number = Math.max(0, ...queueOf(key).keys()) + 1
-          queues.set(key, queueOf(key).set(number, { text, touchedAt: now().wall }))
-          return number
-        }),
-      touch: (key, number) =>
-        once(() => {
-          const entry = queueOf(key).get(number)
-          if (entry !== undefined) entry.touchedAt = now().wall
-          return entry !== undefined
-        }),
-      remove: (key, number) => once(() => void queueOf(key).delete(number)),
-    },
-  }
-}
-
-const processNow = (): Now => ({
-  wall: systemClock.now(),
-  mono: systemClock.mono(),
-  clock: `process ${process.pid}`,
-})
