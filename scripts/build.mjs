@@ -105,7 +105,7 @@ async function bundleHook() {
   await bundle({
     ...loadedByLauncher,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
-    external: ['./hook-record.cjs', './hook-points.cjs', './wrap.cjs'],
+    external: ['./hook-record.cjs', './hook-points.cjs', './hook-vault.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
@@ -115,7 +115,10 @@ async function bundleHook() {
     },
     plugins: [loadBundles('hook-record')],
   })
-  await bundle({ ...loadedByLauncher, entryPoints: { 'hook-points': 'src/points/hook-points.ts' } })
+  await bundle({
+    ...loadedByLauncher,
+    entryPoints: { 'hook-points': 'src/points/hook-points.ts', 'hook-vault': 'src/vault/detached-copy.ts' },
+  })
   // Loads the code for restore points as the launcher does.
   const sweep = `const points = { exports: {} }
 new (require('node:vm').Script)(require('node:fs').readFileSync(__dirname + '/hook-points.cjs', 'utf8'))
@@ -126,7 +129,12 @@ points.exports.sweepInBackground()\n`
   writeFileSync(join(bin, 'hook-recorder.cjs'), "require('./commands.cjs')['hook-recorder']\n")
   // A file of its own: it is started at the end of every turn.
   await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
-  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record', 'hook-points'])
+  await bundleLauncher('stint-hook', 'src/hook/launch.ts', [
+    'hook-main',
+    'hook-record',
+    'hook-points',
+    'hook-vault',
+  ])
   // Without its comments: a shell reads them at every start.
   const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
   writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })
@@ -150,6 +158,8 @@ async function makeClaudePlugin() {
     'stint-hook.cjs',
     'hook-main.cjs',
     'hook-points.cjs',
+    'hook-vault.cjs',
+    'vault-copy.cjs',
     'points-sweep.cjs',
   ])
     copyFileSync(join(bin, file), join(plugin, 'hook', file))

@@ -26,6 +26,8 @@ test('the build writes the files of the source, and the built hook', () => {
     'stint-hook.cjs',
     'hook-main.cjs',
     'hook-points.cjs',
+    'hook-vault.cjs',
+    'vault-copy.cjs',
     'points-sweep.cjs',
   ])
     expect(read(`hook/${file}`)).toBe(readFileSync(join(projectRoot, 'dist/bin', file), 'utf8'))

@@ -46,12 +46,18 @@ export interface TurnPoints {
   /** Takes a point before the first call of a turn; returns the files that others have changed since. */
   begin(turn: Turn): Promise<ChangedFiles>
   end(turn: Turn): Promise<void>
+  /** Starts a sweep of old points in the background, when a session ends. */
+  sweep(turn: Turn): void
+  /** The files of a session that its user has taken back since it was last asked. */
+  undone(sessionId: string): string[]
 }
 
 /** A turn of a session in a repository. */
 export interface Turn {
   root: string
   claim: Claim
+  /** The claims of sessions whose end was not seen. */
+  tookOver?: readonly Claim[]
 }
 
 /** The choices of the user that matter for an event. */
@@ -75,6 +81,7 @@ interface Grant extends ClaimsView {
   claim?: Claim
   /** The session did not hold it before. */
   isNew?: boolean
+  tookOver?: readonly Claim[]
 }
 
 /** A claim of another session is in the way. */
@@ -125,7 +132,8 @@ async function claimTarget(
   if (standing !== undefined) return { claims, ...view, claim: standing }
   const { answer, ...after } = await claims.tryAcquire(request, { waitMs: leftMs(call), onWait })
   if (!answer.granted) return { claims, ...after, refused: answer }
-  return { claims, ...after, claim: answer.claim, isNew: answer.isNew }
+  const { claim, isNew, tookOver } = answer
+  return { claims, ...after, claim, isNew, tookOver }
 }
 
 /**
@@ -237,10 +245,10 @@ function addPasses({ event, party, context }: Call, grants: readonly Grant[]): v
 /** Takes the restore points of a turn that begins, and tells the model who was here since. */
 async function greet({ event, context }: Call, grants: readonly Grant[]): Promise<Verdict> {
   const texts: string[] = []
-  for (const { claims, claim, isNew, observation } of grants) {
+  for (const { claims, claim, isNew, tookOver, observation } of grants) {
     if (claim === undefined || !isNew) continue
     const turn = turnIn(claims, claim)
-    const changed = turn && (await context.points?.begin(turn))
+    const changed = turn && (await context.points?.begin({ ...turn, tookOver }))
     // The history is read only if the host can tell the model.
     if (hosts[event.host].context === undefined) continue
     texts.push(handOverText(await claims.activity.endedBefore(claim), observation, changed))

@@ -19,7 +19,7 @@ import { isOfSession, type Party, partyOf } from './event-party.ts'
 import { hosts } from './hosts.ts'
 import { forgetPasses } from './pass.ts'
 import { originOf } from './session-origin.ts'
-import { allowed, lossText, sessionText, type Verdict } from './verdict.ts'
+import { allowed, lossText, sessionText, undoneText, type Verdict } from './verdict.ts'
 
 /** An event with its party, the user's choices, and its surroundings. */
 interface Happening {
@@ -57,8 +57,7 @@ export async function handleEvent(
       await renewAll(happening)
       return allowed
     case 'prompt':
-      await notePrompt(happening)
-      return allowed
+      return await notePrompt(happening)
     case 'stop':
       await endTurn(happening, choices.hold)
       return allowed
@@ -146,7 +145,7 @@ async function renewAll({ event, party, context }: Happening): Promise<void> {
 }
 
 /** The user has sent a prompt. Its first words, if they may be shown, are kept for the claims of the turn. */
-async function notePrompt({ event, party, choices, context }: Happening): Promise<void> {
+async function notePrompt({ event, party, choices, context }: Happening): Promise<Verdict> {
   const { env } = context
   const { sessionId, agent } = party
   const words =
@@ -163,6 +162,8 @@ async function notePrompt({ event, party, choices, context }: Happening): Promis
     await claims.renew({ ...renewal, origin: changes })
     if (isShared) await forgetTranscripts(claims, sessionId)
   })
+  const undone = hosts[event.host].context === undefined ? [] : (context.points?.undone(sessionId) ?? [])
+  return undone.length === 0 ? allowed : { block: false, context: undoneText(undone) }
 }
 
 /** Two windows of a session share a transcript: an interruption there proves nothing about either. */
@@ -181,7 +182,7 @@ async function forgetTranscripts(claims: WorkspaceClaims, sessionId: string): Pr
 const lastPointMs = 60_000
 
 /** The turn is over: its claims are released, or end when the processes that its calls have left are gone. */
-async function endTurn({ party, context }: Happening, hold: EventChoices['hold']): Promise<void> {
+async function endTurn({ event, party, context }: Happening, hold: EventChoices['hold']): Promise<void> {
   const { store, points, env } = context
   const { sessionId, agent: holder } = party
   await forEachClaimed(
@@ -195,6 +196,7 @@ async function endTurn({ party, context }: Happening, hold: EventChoices['hold']
         await points.end(turn)
       }
       await claims.endTurn({ sessionId, holder, hold })
+      if (turn !== undefined && event.kind === 'end') points?.sweep(turn)
     },
   )
   if (context.usesPasses) forgetPasses(sessionId, env)

@@ -24,7 +24,7 @@ const silence: HookResponse = { stdout: '', stderr: '', code: 0, codeIfUnread: 0
 /** Formats a verdict for its host. */
 export function formatResponse(verdict: Verdict, to: ResponseTarget): HookResponse {
   const { kind } = to
-  if (kind !== 'pre' && kind !== 'post' && kind !== 'start') return silence
+  if (kind !== 'pre' && kind !== 'post' && kind !== 'start' && kind !== 'prompt') return silence
   const host = hosts[to.host]
   if (!verdict.block) {
     const allow = kind === 'pre' && to.failClosed ? host.allowIfFailClosed : undefined

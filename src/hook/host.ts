@@ -35,9 +35,14 @@ export type EventKind =
   | 'prompt'
   /** The turn has ended, or was cancelled. */
   | 'stop'
+  /** The agent is about to shorten its transcript. */
+  | 'compact'
   /** A session begins, is resumed, or continues under another id. */
   | 'start'
   | 'end'
+
+/** The events at which a host can tell its model a line. */
+export type ContextKind = 'pre' | 'post' | 'start' | 'prompt'
 
 export const longPatienceMs = 30 * 60_000
 export const shortPatienceMs = 5 * 60_000
@@ -136,7 +141,7 @@ export interface Host {
   /** The JSON on stdout that refuses a call; absent if the host reads only the exit code and stderr. */
   refusal?(reason: string): object
   /** The JSON on stdout that tells the model a line at these events; absent if the host takes none. */
-  context?(text: string, kind: 'pre' | 'post' | 'start'): object
+  context?(text: string, kind: ContextKind): object
   /** The exit code of a refusal. If stdout is not read, the code is always 2. */
   readonly refusalExitCode: 0 | 2
   /** The exit code of a refusal by a hook in the settings of another host, if it differs. */

@@ -1,5 +1,6 @@
-import { fstatSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
+import { homePath } from '../base/fs/home.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
@@ -17,6 +18,7 @@ import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
+import { turnPoints } from './turn-points.ts'
 import { WaitEnded, waitSignal } from './wait-signal.ts'
 
 /** What the launcher learns about an event that was handled: set for a tool call. */
@@ -37,8 +39,21 @@ async function runHook(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   }
   const { event, response } = await answerAgent(options, env)
   respond(response)
+  if (event !== undefined && options.vault) copyTranscript(event, env)
   if (event?.kind !== 'pre' || event.tool === undefined) return undefined
   return response.codeIfUnread === 0 ? 'allowed' : 'refused'
+}
+
+/** What an event means for the vault; the transcript of a subagent belongs to that of its session. */
+const vaultMoments = { start: 'start', stop: 'stop', compact: 'stop', end: 'end' } as const
+
+/** Starts a process that copies what is new in the transcript into the vault, if the user has one. */
+function copyTranscript({ host: agent, kind, sessionId, subagent }: HookEvent, env: NodeJS.ProcessEnv): void {
+  const moment = vaultMoments[kind as keyof typeof vaultMoments]
+  if (moment === undefined || sessionId === undefined || subagent) return
+  if (!existsSync(`${homePath(env)}/vault`)) return
+  const { copyTranscriptDetached } = require('./hook-vault.cjs') as typeof import('../vault/index.ts')
+  copyTranscriptDetached({ agent, sessionId, moment }, `${__dirname}/vault-copy.cjs`, env)
 }
 
 function respond({ stdout, stderr, code, codeIfUnread }: HookResponse): void {
@@ -112,7 +127,16 @@ async function judgeEvent(
   const agent = agentProcess(event.host, env)
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
-  const context: HookContext = { store: homeStore(env), agent, env, ticks, usesPasses, onWait: waitSignal }
+  const points = options.undo ? turnPoints(__dirname, env) : undefined
+  const context: HookContext = {
+    store: homeStore(env),
+    agent,
+    env,
+    ticks,
+    usesPasses,
+    onWait: waitSignal,
+    points,
+  }
   const verdict = await handleEvent(event, options, context)
   return options.record ? recorded(event, verdict, options, context) : verdict
 }

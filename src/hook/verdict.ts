@@ -177,6 +177,10 @@ function changedText({ files, more }: ChangedFiles): string {
   return `Changed since: ${names}${more === 0 ? '' : ` and ${more} more`}. Read them again before you edit them. `
 }
 
+/** Tells a model that a person has taken its changes back. */
+export const undoneText = (files: readonly string[]): string =>
+  `stint: your user has undone changes of this session: ${listed(files)}. Read these files again before you edit them.`
+
 /** Tells a model that its session no longer holds the workspace, although its turn goes on. */
 export function lossText(loss: ClaimActivity, { now }: Observation): string {
   const ago = roughDuration(now.wall - loss.at)

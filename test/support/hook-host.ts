@@ -68,13 +68,13 @@ export function registered(host: SettingsAgentName, moment: Moment): HostEvent {
   return found
 }
 
-/** The shell command in the host's settings. */
+/** The shell command in the host's settings; without restore points, unless the test is about those. */
 export const lineOf = (
   host: SettingsAgentName,
   moment: Moment,
   choices: HookChoices = {},
   how: readonly string[] = program,
-): string => hookCommand(hosts[host], registered(host, moment), how, choices)
+): string => hookCommand(hosts[host], registered(host, moment), how, { undo: false, ...choices })
 
 /** The host's reaction to the end of a hook, by its documentation. */
 export interface Outcome {

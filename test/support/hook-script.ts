@@ -79,7 +79,7 @@ export class ScriptWorld extends LockWorld {
   }
 
   get words(): string[] {
-    return [...this.shell, hookScript, this.node, hookBin, 'claude', ...this.flags]
+    return [...this.shell, hookScript, this.node, hookBin, 'claude', '--no-undo', ...this.flags]
   }
 
   /** Sends an event, and waits for the end of the script. */

@@ -184,7 +184,7 @@ function startAgent(
   const words = [script, ...scriptWords.slice(1)]
   // In the settings of a user, the shell becomes the script: so a signal for the hook reaches the script.
   const lines = of((moment) =>
-    settingsCommand(hosts.claude, registered('claude', moment), words, { waitMs: 0 }, 'user'),
+    settingsCommand(hosts.claude, registered('claude', moment), words, { waitMs: 0, undo: false }, 'user'),
   )
   const events = of((moment) => hookEvent('claude', moment, { session, cwd: workspace }))
   return world.start(process.execPath, [

@@ -37,7 +37,7 @@ test('new hooks come after existing ones, which do not change', () => {
   const { hooks } = parse(now) as { hooks: Record<string, { hooks: { command: string }[] }[]> }
   expect(hooks.PreToolUse?.[0]).toEqual(theirs)
   expect(hooks.PreToolUse?.[1]?.hooks[0]?.command).toContain('stint-hook.cjs claude')
-  expect(hooks.PreCompact).toHaveLength(1)
+  expect(hooks.PreCompact).toHaveLength(2)
   expect(now).toContain('// what I like')
 })
 

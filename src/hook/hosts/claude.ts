@@ -1,4 +1,4 @@
-import { type EventJson, type Host, type HostFields, longPatienceMs } from '../host.ts'
+import { type ContextKind, type EventJson, type Host, type HostFields, longPatienceMs } from '../host.ts'
 
 const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'
 
@@ -23,11 +23,16 @@ export const claudeRefusal = (reason: string): object => ({
 })
 
 /** Without a decision, so that the user's own permission rules still apply. */
-export const claudeContext = (text: string, kind: 'pre' | 'post' | 'start'): object => ({
+export const claudeContext = (text: string, kind: ContextKind): object => ({
   hookSpecificOutput: { hookEventName: contextEvents[kind], additionalContext: text },
 })
 
-const contextEvents = { pre: 'PreToolUse', post: 'PostToolUse', start: 'SessionStart' }
+const contextEvents = {
+  pre: 'PreToolUse',
+  post: 'PostToolUse',
+  start: 'SessionStart',
+  prompt: 'UserPromptSubmit',
+}
 
 /** Claude Code also sends prompts of its own while calls run: of a timer, or about a task that has ended. */
 const isOfUser = ({ source, prompt }: EventJson): boolean =>
@@ -52,6 +57,7 @@ export const claude = (): Host => ({
     { name: 'UserPromptSubmit', kind: 'prompt', counts: isOfUser },
     { name: 'Stop', kind: 'stop', counts: (json) => !hasWorkingSubagents(json) },
     { name: 'StopFailure', kind: 'stop' },
+    { name: 'PreCompact', kind: 'compact' },
     { name: 'SessionStart', kind: 'start' },
     { name: 'SessionEnd', kind: 'end' },
   ],
