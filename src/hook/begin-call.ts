@@ -16,14 +16,15 @@ import {
   type Refused,
   WorkspaceClaims,
 } from '../lease/index.ts'
+import type { ChangedFiles } from '../points/index.ts'
 import { type CallTarget, callTargets } from './call-target.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { Party } from './event-party.ts'
 import { hosts } from './hosts.ts'
 import type { HookChoices } from './options.ts'
 import { passOf, writePasses } from './pass.ts'
-import { originOf, transcriptOf } from './session-origin.ts'
-import { allowed, callRefusal, type ChangedFiles, handOverText, type Verdict } from './verdict.ts'
+import { originOf, transcriptNow } from './session-origin.ts'
+import { allowed, callRefusal, handOverText, type Verdict } from './verdict.ts'
 
 /** The process and environment in which an event happens. */
 export interface HookContext {
@@ -185,7 +186,7 @@ export function renewedOrigin(
   party: Party,
   env: NodeJS.ProcessEnv,
 ): Pick<ClaimOrigin, 'transcript'> {
-  return { transcript: transcriptOf(event, party, env) }
+  return { transcript: transcriptNow(event, party, env) }
 }
 
 /** The session that the agent's process holds a claim for, as an event that names none is of that one. */
@@ -257,7 +258,7 @@ async function greet({ event, context }: Call, grants: readonly Grant[]): Promis
   return text === '' ? allowed : { block: false, context: text }
 }
 
-/** The turn of a claim, if restore points are taken for it: the work of a nested party counts for its parent. */
+/** The turn of a claim that gets restore points: the work of a nested party counts for its parent. */
 export function turnIn({ target }: WorkspaceClaims, claim: Claim): Turn | undefined {
   const isOwn = claim.ancestors === undefined && claim.mode === 'exclusive'
   return isOwn && target.path !== undefined && !isOutside(target) ? { root: target.path, claim } : undefined

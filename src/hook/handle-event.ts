@@ -19,7 +19,7 @@ import { isOfSession, type Party, partyOf } from './event-party.ts'
 import { hosts } from './hosts.ts'
 import { forgetPasses } from './pass.ts'
 import { originOf } from './session-origin.ts'
-import { allowed, lossText, sessionText, undoneText, type Verdict } from './verdict.ts'
+import { allowed, claimLossText, sessionText, undoneText, type Verdict } from './verdict.ts'
 
 /** An event with its party, the user's choices, and its surroundings. */
 interface Happening {
@@ -127,12 +127,12 @@ const isOwn = (claim: Claim, { sessionId, agent }: Party): boolean =>
     claim.holders.length === 0 ||
     claim.holders.some((process) => isSameProcess(process, agent)))
 
-/** Tells how the session has lost its claim here; empty if it had none, or its host tells the model nothing. */
+/** How the session has lost its claim here; empty if it had none, or if its host tells a model nothing. */
 async function lossIn({ event, party }: Happening, claims: WorkspaceClaims): Promise<string> {
   if (hosts[event.host].context === undefined) return ''
   const { observation } = await claims.read()
   const last = (await claims.activity.readRecent()).findLast(isOfSession(party.sessionId))
-  return last?.kind === 'takeover' || last?.kind === 'break' ? lossText(last, observation) : ''
+  return last?.kind === 'takeover' || last?.kind === 'break' ? claimLossText(last, observation) : ''
 }
 
 /** The agent asks its user for permission: its turn goes on. */

@@ -34,7 +34,7 @@ test('a session killed with SIGKILL blocks no other session, once the command of
   const left =
     /^parallel session lock held by what session victim has left running: `[^`]+` \(pid (\d+)\) — its agent has died; wait for that process\. Nothing/
   // The shell of the command is named first; when it has ended, what it had started.
-  for (const _process of ['sh', 'sleep']) {
+  for (let ended = 0; ended < 2; ended++) {
     const pid = Number(left.exec((await ask()).reason)?.[1])
     process.kill(pid, 'SIGKILL')
     await until('it has ended', () => !isRunning(pid))

@@ -20,7 +20,7 @@ export function originOf(
   const { agent, parent } = party
   const { terminal, tmux_pane: pane, ...place } = readOrigin(agent?.pid ?? process.pid, env, cwd)
   const prompt = prompts === false ? undefined : readPrompt(parent ?? party.sessionId, env)
-  const transcript = transcriptOf(event, party, env)
+  const transcript = transcriptNow(event, party, env)
   return {
     agent: title,
     ...place,
@@ -40,7 +40,7 @@ const isServer = ({ agent }: Party): boolean =>
  * The transcript in which the host notes interruptions, and its size now. Two windows of one session share
  * the file, and a subagent has another: there an interruption says nothing about this party.
  */
-export function transcriptOf(
+export function transcriptNow(
   { host, transcript: path }: HookEvent,
   { sessionId, agent, parent }: Party,
   env: NodeJS.ProcessEnv,

@@ -201,12 +201,16 @@ test('a session has passes for several workspaces, and for files outside of all'
   const other = join(world.tmp, 'other')
   makeRepository(other)
   const note = join(world.tmp, 'note.txt')
-  expect([world.pre('one'), world.pre('two', { cwd: other }), world.edit('three', note)]).toEqual(
-    Array(3).fill(byNode),
-  )
-  expect([world.pre('four'), world.pre('five', { cwd: other }), world.edit('six', note)]).toEqual(
-    Array(3).fill(fast),
-  )
+  expect([world.pre('one'), world.pre('two', { cwd: other }), world.edit('three', note)]).toEqual([
+    byNode,
+    byNode,
+    byNode,
+  ])
+  expect([world.pre('four'), world.pre('five', { cwd: other }), world.edit('six', note)]).toEqual([
+    fast,
+    fast,
+    fast,
+  ])
   expect(world.edit('seven', join(world.tmp, 'note2.txt'))).toEqual(byNode)
 })
 

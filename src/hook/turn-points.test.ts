@@ -30,7 +30,7 @@ class PointWorld extends HookWorld {
   /** A turn of a session that changes a file. */
   async turn(session: string, name: string, text: string): Promise<string> {
     const { allowed, ended } = await this.hook('claude', 'pre', { session, choices: this.choices })
-    expect(allowed).toBe(true)
+    if (!allowed) throw new Error('the call was refused')
     this.write(name, text)
     await this.hook('claude', 'stop', { session, choices: this.choices })
     return ended.stdout

@@ -11,6 +11,7 @@ import {
   roughDuration,
   type SessionProcess,
 } from '../lease/index.ts'
+import type { ChangedFiles } from '../points/index.ts'
 
 /** The decision of a hook about an event. `context` is for the model, where its host passes it on. */
 export type Verdict = { block: false; context?: string } | { block: true; reason: string }
@@ -81,7 +82,7 @@ function fitted(first: string, middles: readonly string[], end: string): string 
 const siblingRefusal = ({ by }: Obstacle): string =>
   `parallel session lock held by ${shortId(by.session_id)} (${pidText(by)}) — wait for it: it is another subagent of your own session. Nothing was changed. Read on, and retry when that subagent is done; or end your turn, and tell the agent that started you.`
 
-/** The seed's sentence while the holder lives; a session that is dead or whose turn has ended has nothing to close. */
+/** The seed's sentence while the holder lives; a dead agent or an ended turn has no session to close. */
 function opening({ by, observation, force, process }: Obstacle): string {
   const session = shortId(by.session_id)
   if (force.isLeftover && process !== undefined) {
@@ -148,12 +149,6 @@ export function gitRefusal(by: Claim, observation: Observation, when: 'unbegun' 
 export const sessionText = ({ sessionId }: { sessionId: string }): string =>
   `stint knows this session as ${visibleText(sessionId)}: if one of its tools asks for \`session\`, give it that.`
 
-/** Files that others have changed since a session last worked here: some names, and how many more. */
-export interface ChangedFiles {
-  files: readonly string[]
-  more: number
-}
-
 /** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
 export function handOverText(
   ended: readonly ClaimActivity[],
@@ -182,7 +177,7 @@ export const undoneText = (files: readonly string[]): string =>
   `stint: your user has undone changes of this session: ${listed(files)}. Read these files again before you edit them.`
 
 /** Tells a model that its session no longer holds the workspace, although its turn goes on. */
-export function lossText(loss: ClaimActivity, { now }: Observation): string {
+export function claimLossText(loss: ClaimActivity, { now }: Observation): string {
   const ago = roughDuration(now.wall - loss.at)
   const by = loss.by === undefined ? '' : ` by ${visibleText(loss.by, 60)}`
   const how = loss.kind === 'break' ? `broken${by}` : `taken over${by}`

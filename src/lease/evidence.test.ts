@@ -19,7 +19,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const variable = 'CLAUDE_CODE_SESSION_ID=one'
 
-/** An agent that starts each command it reads from stdin as a process of its own, with the variable or not. */
+/** An agent that starts each command it reads from stdin as a process of its own. */
 const agentScript = `
   const { spawn } = require('node:child_process')
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

@@ -7,7 +7,8 @@ import type { EventKind, HostEvent, SettingsAgentName } from '../../src/hook/hos
 import { hosts } from '../../src/hook/hosts.ts'
 import { isHostVariable } from '../../src/hook-install/agents.ts'
 import { hostSettings } from '../../src/hook-install/host-settings.ts'
-import { LockWorld } from './lock-world.ts'
+import type { Claim } from '../../src/lease/index.ts'
+import { LockWorld, recordedClaims } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 
 export const hookBin = join(projectRoot, 'dist/bin/stint-hook.cjs')
@@ -146,6 +147,10 @@ function parse(text: string): Record<string, unknown> | undefined {
 
 /** A workspace, a home, and hosts that call hooks. */
 export class HookWorld extends LockWorld {
+  get claims(): Claim[] {
+    return recordedClaims(this)
+  }
+
   constructor() {
     super()
     // Remove the variables of an agent that runs these tests.

@@ -3,7 +3,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from 'node:path'
 import { isHostVariable } from '../../src/hook-install/agents.ts'
 import { hookBin } from './hook-host.ts'
-import { LockWorld } from './lock-world.ts'
+import type { Claim } from '../../src/lease/index.ts'
+import { LockWorld, recordedClaims } from './lock-world.ts'
 import { projectRoot, type Running } from './world.ts'
 
 export const hookScript = join(projectRoot, 'dist/bin/stint-hook.sh')
@@ -116,6 +117,10 @@ export class ScriptWorld extends LockWorld {
       input: callEvent('PreToolUse', call, { cwd: this.workspace }),
       cwd: this.workspace,
     })
+  }
+
+  get claims(): Claim[] {
+    return recordedClaims(this)
   }
 
   /** The file with the passes of a session. */

@@ -47,14 +47,6 @@ export class LockWorld extends World {
     return this.start('unshare', [...user, ...stint], { cwd: this.workspace, env }).finished
   }
 
-  /** The claims in the record of the workspace, in force or not. */
-  get claims(): Claim[] {
-    const epochs = existsSync(this.locks) ? readdirSync(this.locks).map(Number).filter(Number.isInteger) : []
-    if (epochs.length === 0) return []
-    const text = readFileSync(join(this.locks, String(Math.max(...epochs))), 'utf8')
-    return (JSON.parse(text) as ClaimsRecord).claims
-  }
-
   /** Plants a record as the newest epoch. */
   plant(text: string): void {
     ensureHome(this.home)
@@ -81,6 +73,14 @@ export class LockWorld extends World {
     }
     this.plant(JSON.stringify({ ...noClaims(this.workspace), claims: [full], ...more }))
   }
+}
+
+/** The claims in the record of the workspace, in force or not. */
+export function recordedClaims({ locks }: LockWorld): Claim[] {
+  const epochs = existsSync(locks) ? readdirSync(locks).map(Number).filter(Number.isInteger) : []
+  if (epochs.length === 0) return []
+  const text = readFileSync(join(locks, String(Math.max(...epochs))), 'utf8')
+  return (JSON.parse(text) as ClaimsRecord).claims
 }
 
 export const dataOf = (result: Finished) => result.envelope().data as Record<string, unknown>
