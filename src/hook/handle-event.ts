@@ -6,6 +6,7 @@ import {
   forgetPrompt,
   isSameProcess,
   keepPrompt,
+  mcpPartyOf,
   msUntil,
   windowsOf,
   WorkspaceClaims,
@@ -246,12 +247,13 @@ async function endSession(happening: Happening): Promise<void> {
   await endTurn(happening, 'turn')
 }
 
-/** Releases the claims that end with the session: those of its subagents, which have its process. */
+/** Releases the claims that end with the session: those of its MCP server, and of subagents in its process. */
 async function endChildren({ party: { sessionId, agent }, context }: Happening): Promise<void> {
-  const isChild = ({ ancestors, holders }: Claim): boolean =>
-    ancestors?.[0] === sessionId &&
-    agent !== null &&
-    holders.every((process) => isSameProcess(process, agent))
+  const isChild = ({ session_id, ancestors, holders }: Claim): boolean =>
+    session_id === mcpPartyOf(sessionId) ||
+    (ancestors?.[0] === sessionId &&
+      agent !== null &&
+      holders.every((process) => isSameProcess(process, agent)))
   await forEachClaimed(context.store, isChild, async (claims, { claims: all }) => {
     for (const { session_id } of all.filter(isChild)) await claims.release({ sessionId: session_id })
   })

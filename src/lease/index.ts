@@ -32,7 +32,14 @@ export type { LeaseLoss } from './lease-loss.ts'
 export type { LeaseOptions } from './lease-options.ts'
 export { type LeaseStatus, leaseStatus } from './lease-status.ts'
 export { isInSharedServer } from './lock-held-error.ts'
-export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
+export {
+  areKin,
+  type Descent,
+  findAncestors,
+  mcpPartyOf,
+  readDescent,
+  type SessionVariable,
+} from './party.ts'
 export {
   type ActivityLogs,
   type LeaseStore,

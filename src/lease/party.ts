@@ -11,6 +11,9 @@ export interface Kin {
   ancestors?: readonly string[]
 }
 
+/** The party of the MCP server that an agent has started for a session. */
+export const mcpPartyOf = (sessionId: string): string => `${sessionId}.mcp`
+
 /** Whether both are one party, or one works for the other. */
 export const areKin = (a: Kin, b: Kin): boolean =>
   a.session_id === b.session_id ||

@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isSessionId, newSessionId } from '../../base/text/id.ts'
-import { type AgentSession, agentSessions, type LeaseStore } from '../../lease/index.ts'
+import { type AgentSession, agentSessions, type LeaseStore, mcpPartyOf } from '../../lease/index.ts'
 
 /** The party that a server claims for. */
 export interface McpParty {
@@ -21,7 +21,7 @@ export async function findParty(leases: LeaseStore, given: string | undefined): 
     throw ambiguous(sessions, `${JSON.stringify(given)} is not a session of this agent`)
   if (another !== undefined) throw ambiguous(sessions, 'this agent has several sessions')
   const parent = session.sessionId
-  const sessionId = `${parent}.mcp`
+  const sessionId = mcpPartyOf(parent)
   return { sessionId: isSessionId(sessionId) ? sessionId : (ownSession ??= newSessionId()), parent }
 }
 
