@@ -11,7 +11,7 @@ export const stintCommands: CommandGroup = {
     summary: 'show what is here, what is at risk, and what to do next',
     load: async () => (await import('./status/overview.ts')).overviewCommand,
   },
-  everyday: ['init', 'status', 'changes', 'undo', 'vault', 'run', 'ui', 'doctor'],
+  everyday: ['init', 'status', 'undo', 'vault', 'run', 'ui', 'doctor'],
   commands: {
     init: {
       summary: 'set everything up for the agents you have, or take it back',
