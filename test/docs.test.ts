@@ -97,6 +97,20 @@ test('every test that the guarantees page names exists', () => {
   for (const path of named) expect(existsSync(join(projectRoot, path ?? '')), path).toBe(true)
 })
 
+const roomReadmes = readdirSync(join(projectRoot, 'src'))
+  .map((room) => `src/${room}/README.md`)
+  .filter((path) => existsSync(join(projectRoot, path)))
+
+test.each(roomReadmes)('%s is short, and every file that it names exists', (path) => {
+  const text = readPage(path)
+  expect(text.split('\n').length).toBeLessThanOrEqual(22)
+  for (const part of ['Promises', 'Stands on', 'Start reading', 'Proved by'])
+    expect(text).toContain(`- **${part}**: `)
+  const named = [...text.matchAll(/`([\w./-]+\.(?:tsx?|sh|md)|[\w/-]+\/)`/g)].map(([, name = '']) => name)
+  const roots = [dirname(path), 'src', '.'].map((folder) => join(projectRoot, folder))
+  expect(named.filter((name) => !roots.some((root) => existsSync(join(root, name))))).toEqual([])
+})
+
 const programs = ofLanguage('js').filter(({ code }) => nameOf(code) === undefined)
 test.concurrent.each(programs)('$page: the program works (%#)', async ({ page, code }) => {
   await using world = new UserWorld(page)

@@ -131,3 +131,10 @@ test('a process on a terminal is left alone, and so are those that it belongs to
   await kill(agent)
   expect(orphansOf(session)).toEqual([])
 })
+
+test('a process whose parent lives is no orphan, whatever variables it has', async () => {
+  const session = randomUUID()
+  world.start('sleep', ['1000'], { env: { CLAUDE_CODE_SESSION_ID: session } })
+  await left(session)
+  expect(orphansOf(session)).toEqual([])
+})

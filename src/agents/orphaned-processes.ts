@@ -5,6 +5,7 @@ import type { ProcessTable, TableProcess } from '../base/process/process-table.t
 import { guardMark, signalProcess } from '../base/process/process-tree.ts'
 import { isSessionId } from '../base/text/id.ts'
 import type { AgentName } from '../hook/host.ts'
+import { reapers } from '../hook/agent-process.ts'
 import { hosts } from '../hook/hosts.ts'
 import { allAgents } from '../hook-install/agents.ts'
 import { LivingSessions, variableOf } from './living-sessions.ts'
@@ -28,9 +29,9 @@ const services = new Set('ssh-agent gpg-agent dbus-daemon dbus-launch keyboxd ad
 
 /**
  * Finds the processes that dead sessions have left running, parents before their children. The proof: the
- * variable of a session is in their environment, that session has no living process of its agent, and the
- * agent that started them has ended. Processes on a terminal are left out, with everything that is related to
- * them: a person may sit there. Only on Linux, where environments can be read.
+ * variable of a session is in their environment, that session has no living process of its agent, the agent
+ * that started them has ended, and process 1 has adopted them. Processes on a terminal are left out, with
+ * everything that is related to them: a person may sit there. Only on Linux, where environments can be read.
  */
 export function findOrphans(living: LivingSessions): OrphanedProcess[] {
   const { table } = living
@@ -52,8 +53,13 @@ export function findOrphans(living: LivingSessions): OrphanedProcess[] {
     const line = ancestorsIn(parents, pid)
     return line.findLast((each) => marked.some((process) => process.pid === each)) ?? pid
   }
+  const names = new Map(table.processes.map(({ pid, name }) => [pid, name]))
+  const isAdopted = (pid: number): boolean => {
+    const parent = parents.get(topOf(pid)) ?? 1
+    return parent <= 1 || reapers.has(names.get(parent) ?? '')
+  }
   return marked
-    .filter(({ pid, started }) => started !== null && !keptTops.has(topOf(pid)))
+    .filter(({ pid, started }) => started !== null && !keptTops.has(topOf(pid)) && isAdopted(pid))
     .sort((a, b) => (a.started ?? 0) - (b.started ?? 0) || a.pid - b.pid)
     .map(({ marks, pid, started, startedAt }) => ({
       agent: marks[0]?.agent ?? 'claude',

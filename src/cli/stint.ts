@@ -11,8 +11,12 @@ export const stintCommands: CommandGroup = {
     summary: 'show what is here, what is at risk, and what to do next',
     load: async () => (await import('./status/overview.ts')).overviewCommand,
   },
-  everyday: ['status', 'hook', 'lock', 'run', 'sessions', 'ui', 'doctor'],
+  everyday: ['init', 'status', 'undo', 'vault', 'run', 'ui', 'doctor'],
   commands: {
+    init: {
+      summary: 'set everything up for the agents you have, or take it back',
+      load: async () => (await import('./init/init.ts')).initCommand,
+    },
     run: {
       summary: 'run any program in its own temp directory',
       load: async () => (await import('./run/run.ts')).run,
@@ -92,7 +96,7 @@ export const stintCommands: CommandGroup = {
   },
   examples: [
     ['stint demo', 'what stint does, shown with real processes'],
-    ['stint hook install', 'protect the agents you run'],
+    ['stint init', 'set it up for the agents you run'],
     ['stint run --lock -- npm test', 'alone in this workspace, with a private TMPDIR'],
   ],
 }

@@ -9,7 +9,9 @@ const shells = new Set(
 )
 
 /** Programs that adopt orphans: they live as long as the machine, and are no agent. */
-const reapers = new Set('systemd init launchd tini dumb-init docker-init catatonit s6-svscan'.split(' '))
+export const reapers = new Set(
+  'systemd init launchd tini dumb-init docker-init catatonit s6-svscan'.split(' '),
+)
 
 /**
  * Finds the agent's process, whose life the claim depends on; the hook's own ends in a moment. Null if there

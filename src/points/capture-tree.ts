@@ -4,6 +4,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { bytePath, latin1Of } from '../base/fs/paths.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { joinNul, splitNul } from './git.ts'
+import { findKeptIgnored } from './kept-ignored.ts'
 import type { LeftOut } from './point.ts'
 import { type PointStore, refreshExcludes } from './store.ts'
 import { maxFiles, trackedPaths } from './user-repository.ts'
@@ -35,7 +36,8 @@ export async function captureTree(store: PointStore): Promise<CapturedTree> {
   const changes = parseStatus(await store.git(['status', '--porcelain=v2', '-z', '--no-renames']))
   if (changes.present.length > maxFiles)
     throw new StintError('POINTS_OFF', `${store.root} has over ${maxFiles} files that git does not track`)
-  const { kept, leftOut, dropped } = await sortPresent(store, changes.present)
+  const ignored = await findKeptIgnored(store)
+  const { kept, leftOut, dropped } = await sortPresent(store, [...changes.present, ...ignored])
   const removed = [...changes.deleted, ...dropped]
   const known = readSmallFile(store.file('tree'))?.trim()
   const repositories = changes.repositories.map((path) => ({ path, why: 'another repository' as const }))

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { StintError } from '../base/errors/stint-error.ts'
 import { visibleText } from '../base/text/escape.ts'
 
@@ -28,41 +28,29 @@ export function environmentWithoutGit(): NodeJS.ProcessEnv {
 
 /** Runs git to its end, or to the deadline. Never rejects. */
 export function runGit(args: readonly string[], options: GitOptions): Promise<GitExit> {
-  const { cwd, env, input, deadline = Number.POSITIVE_INFINITY } = options
+  const { cwd, env, input = '', deadline } = options
+  const signal =
+    deadline === undefined ? undefined : AbortSignal.timeout(Math.max(0, Math.ceil(deadline - Date.now())))
   return new Promise((resolve) => {
-    const child = spawn('git', args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
-    const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
-    let timer: NodeJS.Timeout | undefined
-    const settle = (end: Partial<GitExit>): void => {
-      clearTimeout(timer)
-      const exit = { code: null, isLate: false, isMissing: false, ...end }
-      resolve({ ...exit, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() })
-    }
-    if (deadline !== Number.POSITIVE_INFINITY) {
-      timer = setTimeout(() => {
-        stop(child)
-        settle({ isLate: true })
-      }, deadline - Date.now())
-    }
-    child.once('error', (error: NodeJS.ErrnoException) => settle({ isMissing: error.code === 'ENOENT' }))
-    child.once('close', (code) => settle({ code }))
+    const spawnOptions = {
+      cwd,
+      env,
+      signal,
+      encoding: 'buffer',
+      maxBuffer: Number.POSITIVE_INFINITY,
+    } as const
+    const child = execFile('git', args, spawnOptions, (error, stdout, stderr) => {
+      // At the deadline git gets a SIGTERM, removes its lock files, and is not waited for.
+      child.unref()
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null
+      const isMissing = (error?.code as unknown) === 'ENOENT'
+      const isLate = error?.name === 'AbortError'
+      resolve({ code, stdout, stderr: stderr.toString(), isLate, isMissing })
+    })
     // Git may end without reading its input, which closes the pipe.
-    child.stdin.on('error', () => {})
-    child.stdin.end(input ?? '')
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
   })
-}
-
-/** On SIGTERM git removes its lock files. The caller waits no longer, and neither does the process. */
-function stop(child: ChildProcess): void {
-  child.kill('SIGTERM')
-  for (const stream of child.stdio) (stream as { destroy(): void } | null)?.destroy()
-  child.unref()
-}
-
-function collect(stream: NodeJS.ReadableStream): Buffer[] {
-  const chunks: Buffer[] = []
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  return chunks
 }
 
 /** Marks an error that more time would have avoided. */
@@ -73,6 +61,8 @@ export function gitFailure(args: readonly string[], { stderr, isLate, isMissing 
   const call = `git ${args.find((each) => !each.startsWith('-'))}`
   if (isMissing) return new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
   if (isLate) return new StintError('POINT_FAILED', `${call} took too long`, lateDetail)
+  if (/No space left|Out of diskspace/.test(stderr))
+    return new StintError('DISK_FULL', `${call}: the disk is full`)
   const reason = stderr.trim().split('\n').at(-1) || 'no reason given'
   return new StintError('POINT_FAILED', `${call} failed: ${visibleText(reason, 300)}`)
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
@@ -183,41 +183,50 @@ async function createStore(root: string, key: string, deadline?: number): Promis
   return store
 }
 
+/** Makes a git directory by hand: `git init` would look at the user's templates and file system. */
 async function makeGitDirectory(store: PointStore, repository: UserRepository): Promise<void> {
   const git = store.file('git')
-  const format = `--object-format=${repository.objectFormat}`
-  await gitOutput(['init', '-q', '--bare', '--template=', format, git], {
-    env: isolatedEnvironment(),
-    deadline: store.deadline,
-  })
-  for (const name of ['info', 'objects/info', 'refs/trees']) mkdirSync(join(git, name), { recursive: true })
-  writeFileSync(join(git, 'config'), configText(repository, readFileSync(join(git, 'config'), 'utf8')))
+  for (const name of ['info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/trees'])
+    mkdirSync(join(git, name), { recursive: true, mode: 0o700 })
   // Contents as on disk, whatever the attributes of the user say. `crlf` is the old name of `text`.
   const raw = '!text !eol !crlf !filter !ident !working-tree-encoding !merge'
-  writeFileSync(join(git, 'info/attributes'), `* ${raw}\n`)
-  writeFileSync(join(git, 'objects/info/alternates'), `${join(repository.commonDirectory, 'objects')}\n`)
+  const files = {
+    HEAD: 'ref: refs/heads/points\n',
+    config: configText(repository),
+    'info/attributes': `* ${raw}\n`,
+    'objects/info/alternates': `${join(repository.commonDirectory, 'objects')}\n`,
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(git, name), text, { mode: 0o600 })
   await seedIndex(store, repository)
 }
 
-/** The config of a store: what `git init` wrote, without `bare`, and what follows. */
-function configText({ excludesFile, fileSettings }: UserRepository, initial: string): string {
-  const own = Object.entries({
-    autocrlf: 'false',
-    fsmonitor: 'false',
-    hooksPath: '/dev/null',
-    attributesFile: '/dev/null',
-    logAllRefUpdates: 'false',
-    untrackedCache: 'true',
-    excludesFile: JSON.stringify(excludesFile),
-    ...fileSettings,
-  }).map(([name, value]) => `\t${name} = ${value}\n`)
-  const kept = initial
-    .split('\n')
-    .filter((line) => !/^\s*(bare|filemode|ignorecase|symlinks|precomposeunicode)\s*=/.test(line))
+function configText({ excludesFile, fileSettings, objectFormat }: UserRepository): string {
+  const sections = {
+    core: {
+      repositoryFormatVersion: objectFormat === 'sha1' ? 0 : 1,
+      bare: false,
+      autocrlf: false,
+      fsmonitor: false,
+      hooksPath: '/dev/null',
+      attributesFile: '/dev/null',
+      logAllRefUpdates: false,
+      untrackedCache: true,
+      excludesFile: JSON.stringify(excludesFile),
+      ...fileSettings,
+    },
+    extensions: objectFormat === 'sha1' ? {} : { objectFormat },
+    // With this setting, git uses the untracked cache although it lists every file (git 2.37).
+    status: { showUntrackedFiles: 'all' },
+    gc: { auto: 0 },
+    maintenance: { auto: false },
+  }
+  return Object.entries(sections)
+    .flatMap(([name, settings]) => [
+      `[${name}]`,
+      ...Object.entries(settings).map(([setting, value]) => `\t${setting} = ${value}`),
+    ])
     .join('\n')
-  // With this setting, git uses the untracked cache although it lists every file (git 2.37).
-  const status = '[status]\n\tshowUntrackedFiles = all\n'
-  return `${kept}[core]\n${own.join('')}${status}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
+    .concat('\n')
 }
 
 /** Copies the user's excludes of this repository, which git reads only from its own directory. */

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PointWorld } from '../../test/support/point-world.ts'
+import { stintBin } from '../../test/support/world.ts'
 import { acquireLease } from '../lease/index.ts'
-import { readChanges, readChangeSets } from './index.ts'
+import { readChanges, readChangeSets, readKeptIgnored, setKeptIgnored } from './index.ts'
 
 let world: PointWorld
 beforeEach(() => {
@@ -32,6 +33,32 @@ test('an ignored file that was made again after a turn deleted it is not overwri
   world.write({ '.env': 'new=1\n' })
   await expect(world.undo([turn.id])).rejects.toMatchObject(conflict('.env: a file is there'))
   expect(world.read('.env')).toBe('new=1\n')
+})
+
+test('ignored files that the user lists are kept, and nothing in ignored directories', async () => {
+  setKeptIgnored(['.env*', '*.sqlite'])
+  world.write({ '.gitignore': '.env*\nnode_modules/\n*.sqlite\n*.log\n' })
+  world.commit()
+  const large = Buffer.alloc((1 << 20) + 1)
+  world.write({
+    '.env': 'KEY=1\n',
+    'sub/.env.local': 'a\n',
+    'a.sqlite': large,
+    'node_modules/x/.env': 'x\n',
+    'a.log': '',
+  })
+  const { tree } = await world.point('grant', 'claude-1')
+  const listed = world.storeGit('ls-tree', '-r', '--name-only', tree).trim().split('\n')
+  expect(listed).toEqual(['.env', '.gitignore', 'sub/.env.local'])
+  const turn = await world.turn('claude-1', () =>
+    world.write({ '.env': null, 'sub/.env.local': 'b\n', '.env.new': 'n\n' }),
+  )
+  await world.undo([turn.id])
+  expect([world.read('.env'), world.read('sub/.env.local')]).toEqual(['KEY=1\n', 'a\n'])
+  // It is ignored, so it stays.
+  expect(world.read('.env.new')).toBe('n\n')
+  setKeptIgnored([])
+  expect(readKeptIgnored()).toEqual([])
 })
 
 test('a directory that has become a link leads no undo out of the worktree', async () => {
@@ -185,4 +212,55 @@ test('a claim that a session keeps between its turns does not refuse an undo, an
   await world.point('grant', 'claude-1')
   await expect(world.undo([undo.id])).rejects.toMatchObject({ code: 'LOCK_HELD' })
   await lease.release()
+})
+
+test('line ends that git converts are given back as they were on disk', async () => {
+  world.git('config', 'core.autocrlf', 'true')
+  world.write({ 'a.txt': 'one\r\ntwo\r\n', 'b.txt': 'one\ntwo\n' })
+  world.commit()
+  const before = world.files()
+  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'one\n', 'b.txt': 'ONE\r\n' }))
+  await world.undo([turn.id])
+  expect(world.files()).toEqual(before)
+})
+
+test('where the file system keeps no modes and no cases, a point follows the settings of the user', async () => {
+  world.git('config', 'core.fileMode', 'false')
+  world.git('config', 'core.ignoreCase', 'true')
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  const turn = await world.turn('claude-1', () => {
+    chmodSync(join(world.repo, 'a.txt'), 0o755)
+    world.write({ 'a.txt': 'b\n' })
+  })
+  expect(world.storeGit('config', 'core.ignorecase').trim()).toBe('true')
+  expect(world.storeGit('ls-tree', '-r', turn.tree)).toMatch(/^100644 /)
+  await world.undo([turn.id])
+  expect(world.read('a.txt')).toBe('a\n')
+})
+
+test('binary files that were changed since are a conflict, and are not merged', async () => {
+  world.write({ bin: Buffer.from([0, 1]) })
+  world.commit()
+  const turn = await world.turn('claude-1', () => world.write({ bin: Buffer.from([0, 2]) }))
+  world.write({ bin: Buffer.from([0, 3]) })
+  await expect(world.undo([turn.id])).rejects.toMatchObject(conflict('bin: the same lines'))
+})
+
+test('on a full disk a turn goes on without points, and an undo changes nothing until there is room', async () => {
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  const script = `points="$STINT_HOME/points"; mkdir -p -m 0700 "$points"
+    mount -t tmpfs -o size=512k,mode=0700 tmpfs "$points"; cd "$2"
+    "$0" "$1" run --lock --session first -- sh -c 'echo b > a.txt'
+    cat /dev/zero > "$points/x" 2>/dev/null
+    "$0" "$1" undo --yes; echo "undo $?"; cat a.txt
+    "$0" "$1" run --lock --session second -- sh -c 'echo c > c.txt'; echo "run $?"; cat c.txt
+    rm "$points/x"; "$0" "$1" undo first --yes; cat a.txt`
+  const env = { ...world.env, STINT_OUTPUT: 'text' }
+  const args = ['-c', script, process.execPath, stintBin, world.repo]
+  const { stdout, stderr } = await world.startUnshared(['--mount'], 'sh', args, { env }).finished
+  expect(stdout).toMatch(/^undo 12\nb\nrun 0\nc\nwrote 1 file\n.*\na\n$/s)
+  expect(stderr).toMatch(/\(DISK_FULL\)/)
+  expect(stderr).not.toContain('UNEXPECTED')
 })

@@ -89,7 +89,7 @@ async function examineTemp(examination: Examination, root: string): Promise<void
 }
 
 /** Runs each installed hook as its agent would. Without a usable temp directory, hooks are only read. */
-async function tryHooks(): Promise<Check[]> {
+export async function tryHooks(): Promise<Check[]> {
   const scratch = ifPossible(() => createScratch({ command: 'stint doctor' }))
   const remove = (): void => void scratch?.remove()
   // Ctrl-C ends the process in the middle of a trial.

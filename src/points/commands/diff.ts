@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { type Screen, wantsColour } from '../../command/stdio.ts'
 import { print } from '../../cli/terminal/print.ts'
@@ -8,7 +9,6 @@ import { visibleAnswer, visibleText } from '../../base/text/escape.ts'
 import {
   type ChangeSet,
   environmentWithoutGit,
-  gitOutput,
   isChosenPath,
   type PathChange,
   type PointStore,
@@ -94,38 +94,23 @@ async function patchOf(
 
 const isTerminal = ({ columns }: Screen): boolean => columns !== Number.POSITIVE_INFINITY
 
-/** Prints a diff: as it is to a pipe, and through the user's pager to a terminal. */
+/** Prints a diff: as it is to a pipe, and as git shows its own, through the user's pager, to a terminal. */
 async function show(root: string, patch: Buffer, screen: Screen): Promise<void> {
   if (!isTerminal(screen)) return void print(patch)
   const text = visibleAnswer(patch.toString())
-  const pager = await findPager(root)
-  if (pager === '' || pager === 'cat' || !(await page(pager, text))) print(text)
-}
-
-/** The pager that git would use here. */
-const findPager = (root: string): Promise<string> =>
-  gitOutput(['-C', root, 'var', 'GIT_PAGER'], {
-    env: { ...environmentWithoutGit(), ...(process.env.GIT_PAGER && { GIT_PAGER: process.env.GIT_PAGER }) },
-  }).then(
-    (output) => output.toString().trim(),
-    () => '',
-  )
-
-/** Runs the pager on a text, with the variables that git sets for it; false if it cannot be started. */
-function page(pager: string, text: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const env = { LESS: 'FRX', LV: '-c', ...process.env }
-    const child = spawn('sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env })
-    // Ctrl-C is for the pager, which has its own use for it.
-    const ignore = (): void => {}
-    process.on('SIGINT', ignore)
-    child.once('error', () => resolve(false))
-    child.once('close', () => {
-      process.off('SIGINT', ignore)
-      resolve(true)
-    })
-    // The user may end the pager before it has read everything.
-    child.stdin.on('error', () => {})
-    child.stdin.end(text)
-  })
+  // Git starts the pager for this alias, with the variables that pagers want.
+  const args = ['-C', root, '--paginate', '-c', 'alias.stint-diff=!cat', 'stint-diff']
+  const env = {
+    ...environmentWithoutGit(),
+    ...(process.env.GIT_PAGER && { GIT_PAGER: process.env.GIT_PAGER }),
+  }
+  const child = spawn('git', args, { stdio: ['pipe', 'inherit', 'inherit'], env })
+  // Ctrl-C is for the pager, which has its own use for it.
+  const ignore = (): void => {}
+  process.on('SIGINT', ignore)
+  // The user may end the pager before it has read everything.
+  child.stdin.on('error', () => {})
+  child.stdin.end(text)
+  await once(child, 'close')
+  process.off('SIGINT', ignore)
 }

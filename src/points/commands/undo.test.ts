@@ -65,3 +65,17 @@ test('the activity log has each undo, and so has the audit log of a recorded ses
   const { stdout: audit } = await world.stint(['audit', 'query', 'kept', '--json'], { cwd: repo })
   expect(audit).toContain('"action":"undo"')
 })
+
+test('a diff of more paths than a command line can have is shown, whole and as a list', async () => {
+  const { world, repo } = await changedWorktree()
+  await using _ = world
+  const directory = Array.from({ length: 14 }, () => 'd'.repeat(250)).join('/')
+  const script = `mkdir -p ${directory}; cd ${directory}; touch $(seq 700)`
+  const run = ['run', '--lock', '--session', 'many', '--', 'sh', '-c', script]
+  expect((await world.stint(run, { cwd: repo })).code).toBe(0)
+  const { code, stdout } = await world.stint(['diff', 'many', '--stat'], {
+    cwd: repo,
+    env: { STINT_OUTPUT: 'text' },
+  })
+  expect([code, stdout.split('\n').at(-2)]).toEqual([0, expect.stringContaining('700 files changed')])
+})

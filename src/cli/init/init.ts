@@ -1,0 +1,190 @@
+import { LivingSessions } from '../../agents/index.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { homePath } from '../../base/fs/home.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import { wrap } from '../../base/text/wrap.ts'
+import type { BareContext } from '../../command/context.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { Screen } from '../../command/stdio.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { tryHooks } from '../doctor/doctor.ts'
+import { type Check, isFinding } from '../health/check.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { showWork } from '../terminal/progress.ts'
+import { shortPath } from '../text/format.ts'
+import { describeData, purgeStep, stepsBack } from './steps-back.ts'
+import { setupSteps } from './setup-steps.ts'
+import { applySteps, assertDone, describeStep, type Step, type StepData } from './step.ts'
+
+/** The answer of `stint init`. */
+interface InitData {
+  dry_run: boolean
+  removes: boolean
+  steps: StepData[]
+  /** How each hook behaved when it was tried; empty if none was. */
+  trial: Check[]
+  /** Where the user's data is after a removal; null if there is none. */
+  data: { path: string; contents: string } | null
+  next: string[]
+}
+
+export const initCommand = defineBareCommand({
+  name: 'init',
+  summary:
+    'Sets everything up for the agents you have: hooks, restore points, the vault, completion. Shows what it will do, asks once, and tries it. Running it again changes nothing.',
+  options: {
+    yes: { type: 'boolean', help: 'do not ask' },
+    'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
+    timer: { type: 'boolean', help: 'also clean up and copy conversations every hour' },
+    mcp: { type: 'boolean', help: 'also add the MCP server of stint to the agents that can use it' },
+    remove: { type: 'boolean', help: 'take everything back but your data' },
+    purge: { type: 'boolean', help: 'with --remove: delete your data, too' },
+  },
+  examples: [
+    ['stint init', 'for every agent found'],
+    ['stint init --dry-run', 'only show what it would do'],
+    ['stint init --remove', 'take it back; conversations and restore points stay'],
+  ],
+  async run(context, { options }): Promise<InitData> {
+    const { remove, purge, timer, mcp } = options
+    if (purge && !remove) throw new StintError('ARG_ERROR', '--purge goes with --remove only')
+    if (remove && (timer || mcp))
+      throw new StintError(
+        'ARG_ERROR',
+        '--remove takes back timer and MCP server anyway: leave --timer and --mcp out',
+      )
+    const workspace = findWorkspace().path
+    const flags = { dryRun: options['dry-run'], yes: options.yes }
+    if (remove) return await takeBack(context, workspace, { ...flags, purge })
+    return await setUp(context, workspace, { ...flags, timer, mcp })
+  },
+  render: renderInit,
+})
+
+interface Flags {
+  dryRun: boolean
+  yes: boolean
+}
+
+/** What every user should know before copies are made of their files. */
+const secretsNote =
+  'Restore points and the vault keep files as they are, secrets included. They are in your home directory, and only you can read them.'
+
+async function setUp(
+  context: BareContext,
+  workspace: string,
+  { timer, mcp, ...flags }: Flags & { timer: boolean; mcp: boolean },
+): Promise<InitData> {
+  const all = await setupSteps(context, workspace, { timer, mcp })
+  const plan = { intro: 'stint init will', outro: [secretsNote, '`stint init --remove` takes it back.'] }
+  const steps = await makeSteps(context, all, { ...flags, ...plan })
+  const data: InitData = { dry_run: flags.dryRun, removes: false, steps, trial: [], data: null, next: [] }
+  if (flags.dryRun) return data
+  assertDone(steps, data)
+  const trial = await showWork('trying the hooks', context, tryHooks)
+  // A check names its file first; the plan has named it already.
+  const obstacles = trial
+    .filter(isFinding)
+    .map(({ text, fix }) => `${text.replace(/^[^:]*: /, '')}: ${fix ?? 'see `stint doctor`'}.`)
+  const runs =
+    new LivingSessions().running().length > 0 && steps.some((step) => step.name === 'hooks' && step.done)
+  const restart = runs ? ['Start agents that run now again: they read their hooks when they start.'] : []
+  return {
+    ...data,
+    trial,
+    next: [...obstacles, ...restart, 'Work as usual. `stint` shows who works where, and what to do next.'],
+  }
+}
+
+async function takeBack(
+  context: BareContext,
+  workspace: string,
+  { purge, ...flags }: Flags & { purge: boolean },
+): Promise<InitData> {
+  const all = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
+  const outro = purge ? ['What is deleted cannot be brought back.'] : []
+  const steps = await makeSteps(context, all, { ...flags, intro: 'stint init --remove will', outro })
+  const home = homePath()
+  const rest = await describeData(home)
+  const data: InitData = {
+    dry_run: flags.dryRun,
+    removes: true,
+    steps,
+    trial: [],
+    data: rest === undefined ? null : { path: home, contents: rest.text },
+    next: [],
+  }
+  assertDone(steps, data)
+  return data
+}
+
+interface Plan extends Flags {
+  intro: string
+  outro: readonly string[]
+}
+
+/** Shows the steps that are due, asks, and makes them. */
+async function makeSteps(context: BareContext, all: readonly Step[], plan: Plan): Promise<StepData[]> {
+  const due = all.filter(({ isDue }) => isDue)
+  if (plan.dryRun || due.length === 0) return all.map(describeStep)
+  const { say, screen, signal } = context
+  say(`${renderPlan(due, plan, screen.columns)}\n\n`)
+  await confirm(plan.yes, plan.intro.replace(' will', ''), 'Go ahead?')
+  const made = await applySteps(due, { signal, onDone: (step) => say(`${renderStep(step, screen)}\n`) })
+  const rest = all.filter(({ isDue }) => !isDue).map(describeStep)
+  return [...made, ...rest]
+}
+
+function renderPlan(
+  due: readonly Pick<Step, 'text'>[],
+  { intro, outro }: Pick<Plan, 'intro' | 'outro'>,
+  columns: number,
+): string {
+  const steps = due.flatMap(({ text }) => wrap(visibleText(`- ${text}`), columns - 2, 2))
+  return [intro, ...steps.map((line) => `  ${line}`), ...outro.flatMap((line) => wrap(line, columns))].join(
+    '\n',
+  )
+}
+
+function renderStep({ name, path, done, error }: StepData, { paint, columns }: Screen): string {
+  const where = path === null ? '' : ` (${shortPath(path)})`
+  const [mark, text] =
+    error === null ? [paint.green('✓'), `${done}${where}`] : [paint.red('✗'), error.message]
+  const [first = '', ...rest] = wrap(visibleText(`${name}: ${text}`), columns - 2)
+  return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)].join('\n')
+}
+
+/** Renders what follows the steps, which were printed when they were made. */
+function renderInit(data: InitData, screen: Screen): string {
+  const { dry_run, removes, steps, trial, next } = data
+  const due = steps.filter(({ is_due }) => is_due)
+  if (dry_run && due.length > 0) {
+    const intro = removes ? 'stint init --remove would' : 'stint init would'
+    return renderPlan(due, { intro, outro: removes ? [] : [secretsNote] }, screen.columns)
+  }
+  if (removes) return renderRemoval(data, screen)
+  const state = due.length === 0 ? ['Everything is in place already.'] : []
+  const works = trial
+    .filter(({ level }) => level === 'ok')
+    .map(({ text }) => `${screen.paint.green('✓')} tried: ${text}`)
+  const nextLines = next.flatMap((line) => wrap(visibleText(`- ${line}`), screen.columns - 2, 2))
+  return [
+    ...state,
+    ...works,
+    ...(nextLines.length > 0 ? ['Next', ...nextLines.map((line) => `  ${line}`)] : []),
+  ].join('\n')
+}
+
+function renderRemoval({ steps, data }: InitData, { columns }: Screen): string {
+  const state = steps.some(({ is_due }) => is_due) ? [] : ['Nothing of stint is set up here.']
+  const rest =
+    data === null
+      ? []
+      : wrap(
+          visibleText(
+            `Your data is still in ${shortPath(data.path)}: ${data.contents}. \`stint init --remove --purge\` deletes it.`,
+          ),
+          columns,
+        )
+  return [...state, ...rest, 'To remove stint itself: npm uninstall --global stint'].join('\n')
+}

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { findAgents } from '../../agents/index.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { readSmallFile } from '../../base/fs/regular-file.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import type { BareContext } from '../../command/context.ts'
+import type { Change } from '../../hook-install/change.ts'
+import { installHooks } from '../../hook-install/install.ts'
+import { installServer, serversToInstall } from '../../hook-install/mcp/install-server.ts'
+import { type HookTarget, targetsToInstall } from '../../hook-install/target.ts'
+import { agentTitle } from '../../hook/hosts.ts'
+import { openVault, surveyVault, syncVault, vaultDirectory } from '../../vault/index.ts'
+import { warnOnce } from '../hook/report.ts'
+import { installTimer, uninstallTimer } from '../sweep/timer.ts'
+import { openProgressBar } from '../terminal/progress.ts'
+import { plural, shortPath } from '../text/format.ts'
+import { completionStep } from './completion-file.ts'
+import type { Step } from './step.ts'
+
+type Context = Pick<BareContext, 'warn' | 'signal' | 'quiet'>
+
+/** Everything that `stint init` sets up, in order. Throws `NOT_FOUND` if the user has no agent. */
+export async function setupSteps(
+  context: Context,
+  workspace: string,
+  { timer, mcp }: { timer: boolean; mcp: boolean },
+): Promise<Step[]> {
+  const agents = findAgents(workspace).map(({ agent }) => agent)
+  if (agents.length === 0)
+    throw new StintError('NOT_FOUND', 'no agent was found here', {
+      hint: 'Install one, such as Claude Code or Codex, and run `stint init` again; `stint demo` shows what stint does.',
+    })
+  const targets = targetsToInstall(agents, 'user', workspace)
+  const warn = warnOnce(context.warn)
+  const hooks = await Promise.all(targets.map((target) => hooksStep(target, warn)))
+  return [
+    ...hooks,
+    pointsStep(hooks.some(({ isDue }) => isDue)),
+    vaultStep(context),
+    ...completionStep(),
+    ...(timer ? [timerStep()] : []),
+    ...(mcp ? await serverSteps(warn, workspace) : []),
+  ]
+}
+
+const isChange = ({ outcome }: Change): boolean => outcome !== 'unchanged'
+
+async function hooksStep(target: HookTarget, warn: (message: string) => void): Promise<Step> {
+  const title = agentTitle(target.agent)
+  const step = { name: 'hooks' as const, path: target.path }
+  try {
+    const planned = await installHooks(target, { dryRun: true, warn })
+    return {
+      ...step,
+      isDue: planned.some(isChange),
+      text: `put hooks into ${shortPath(target.path)}: ${title} asks before it changes files, and waits for its turn`,
+      apply: async () => {
+        await installHooks(target, { dryRun: false, warn })
+        return `${title} asks before it changes files`
+      },
+    }
+  } catch (error) {
+    if (!(error instanceof StintError)) throw error
+    const text = `leave ${title} without hooks: ${error.message}`
+    return { ...step, isDue: true, text, apply: () => Promise.reject(error) }
+  }
+}
+
+/** The hooks take the points; there is nothing else to set up. */
+const pointsStep = (isDue: boolean): Step => {
+  const path = join(stintHome(), 'points')
+  return {
+    name: 'points',
+    path,
+    isDue,
+    text: `keep restore points of git worktrees that agents change in ${shortPath(path)}, for \`stint undo\``,
+    apply: async () => 'restore points are taken from the next turn of an agent on',
+  }
+}
+
+/** Far in the future: every conversation counts. */
+const anyTime = Number.MAX_SAFE_INTEGER
+
+function vaultStep({ signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>): Step {
+  const path = vaultDirectory(stintHome())
+  const { agents } = surveyVault(path, anyTime)
+  const conversations = agents.reduce((sum, agent) => sum + agent.new, 0)
+  return {
+    name: 'vault',
+    path,
+    isDue: !existsSync(path) || conversations > 0,
+    text: `copy ${plural(conversations, 'conversation')} into ${shortPath(path)}, and keep all new ones there`,
+    apply: async () => {
+      const bar = await openProgressBar('copying', { signal, quiet })
+      try {
+        const onProgress = (done: number, total: number, bytes: number): void =>
+          bar?.update({ count: { done, total }, bytes })
+        const { copied, bytes } = await syncVault(openVault(), { signal, onProgress })
+        return `${plural(copied, 'conversation')} copied, ${formatBytes(bytes)}`
+      } finally {
+        bar?.clear()
+      }
+    },
+  }
+}
+
+function timerStep(): Step {
+  const { started_by, units, crontab_line } = installTimer(true)
+  const isIn =
+    started_by === 'systemd'
+      ? units.every(({ path, text }) => readSmallFile(path) === text)
+      : crontab_line !== null && uninstallTimer(true).crontab_line === crontab_line
+  return {
+    name: 'timer',
+    path: started_by === 'systemd' ? (units[0]?.path ?? null) : null,
+    isDue: !isIn,
+    text: `clean up and copy conversations every hour, by ${started_by === 'systemd' ? 'a systemd timer' : 'a line in your crontab'}`,
+    apply: async () => `cleans up every hour, started by ${installTimer(false).started_by}`,
+  }
+}
+
+const serverSteps = (warn: (message: string) => void, workspace: string): Promise<Step[]> =>
+  Promise.all(
+    serversToInstall([], 'user', workspace).map(async (target): Promise<Step> => {
+      const title = agentTitle(target.agent)
+      return {
+        name: 'mcp',
+        path: target.path,
+        isDue: isChange(await installServer(target, { dryRun: true, warn })),
+        text: `add the MCP server of stint to ${shortPath(target.path)}, for ${title}`,
+        apply: async () => {
+          await installServer(target, { dryRun: false, warn })
+          return `${title} starts the MCP server`
+        },
+      }
+    }),
+  )
