@@ -1,4 +1,4 @@
-import { existsSync, statfsSync, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statfsSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { renameInto } from '../base/fs/atomic-file.ts'
@@ -88,6 +88,19 @@ export function writePasses(sessionId: string, passes: readonly Pass[], env: Nod
 export function forgetPasses(sessionId: string, env: NodeJS.ProcessEnv): void {
   const path = passPath(sessionId, env)
   if (existsSync(path)) ifPossible(() => unlinkSync(path))
+}
+
+/** No pass is good for so long, in milliseconds. */
+const oldPassMs = 24 * 3_600_000
+
+/** Removes the passes of sessions that have ended long ago. Without its pass, a session asks Node. */
+export function sweepPasses(home: string): void {
+  const directory = join(home, 'pass')
+  for (const name of ifPossible(() => readdirSync(directory)) ?? []) {
+    const path = join(directory, name)
+    const changedAt = ifPossible(() => lstatSync(path).mtimeMs) ?? Date.now()
+    if (Date.now() - changedAt > oldPassMs) ifPossible(() => unlinkSync(path))
+  }
 }
 
 /** The numbers of ext, xfs, btrfs, tmpfs, overlay, zfs, f2fs, bcachefs and ramfs in `statfs`. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { GatheredLog, removeBoundedLog } from '../base/fs/bounded-log.ts'
+import { GatheredLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
 import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim.ts'
@@ -310,6 +310,3 @@ export function homeActivityLogs(home: string): ActivityLogs {
     read: async (key, lastBytes) => logOf(key).read(lastBytes),
   }
 }
-
-/** Removes the log of a key from the home; returns the number of files. */
-export const removeActivityLog = (home: string, key: string): number => removeBoundedLog(logPath(home, key))

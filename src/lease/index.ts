@@ -66,6 +66,7 @@ export {
   keepPrompt,
   promptedSessions,
   readPrompt,
+  sweepPrompts,
   windowsOf,
 } from './session-prompt.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'

@@ -67,13 +67,6 @@ export function readBoundedLog(path: string, maxBytes: number, lastBytes?: numbe
   )
 }
 
-/** Removes both files; returns how many there were. */
-export function removeBoundedLog(path: string): number {
-  const there = [olderOf(path), path].filter((each) => lstatSync(each, { throwIfNoEntry: false })?.isFile())
-  for (const each of there) unlinkSync(each)
-  return there.length
-}
-
 /** A process writes to a log at most once in this time; the lines in between come with its next write. */
 const gatherMs = 250
 

@@ -211,6 +211,19 @@ test('the claims of sessions that are gone, and files of killed swaps, are swept
   expect(await lock('held', 'status', '--fence', String(held.fence))).toMatchObject({ claims: [{}] })
 })
 
+test('old passes of sessions, and the prompts of dead agents, are removed', async () => {
+  await using world = new FullWorld()
+  const [old, young] = ['old', 'young'].map((name) => join(world.home, 'pass', name))
+  const [gone, here] = ['gone', 'here'].map((name) => join(world.home, 'prompts', name))
+  for (const name of ['pass', 'prompts']) mkdirSync(join(world.home, name), { mode: 0o700 })
+  for (const path of [old, young]) writeFileSync(path ?? '', '')
+  utimesSync(old ?? '', 0, 0)
+  writeFileSync(gone ?? '', JSON.stringify({ words: 'x', agent: dead() }))
+  writeFileSync(here ?? '', JSON.stringify({ words: 'x', agent: ownIdentity() }))
+  await world.sweep()
+  expect([old, young, gone, here].map((path) => existsSync(path ?? ''))).toEqual([false, true, false, true])
+})
+
 const removedPaths = async (world: FullWorld, ...flags: string[]): Promise<string[]> =>
   (await world.sweep(...flags)).removed.map(({ path }) => path)
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { explained } from '../../base/errors/if-possible.ts'
+import { explained, ifPossible } from '../../base/errors/if-possible.ts'
 import { errorMessage, notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { nothingRemoved } from '../../base/fs/remove-tree.ts'
@@ -7,7 +7,8 @@ import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { sweepLocks } from '../../lease/index.ts'
+import { sweepPasses } from '../../hook/pass.ts'
+import { sweepLocks, sweepPrompts } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import {
   addToReport,
@@ -119,11 +120,19 @@ async function sweepScope(
     if (!dryRun) await recordSweep(report)
     // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
     addDirectories(report, 'ended-claims', await sweepLocks(inHome).catch(() => []))
+    if (!dryRun) ifPossible(sweepHookFiles)
     if (!dryRun) await addOldPoints(report, olderThanMs)
   }
   const data = sweepData(report, dryRun)
   if (data.failures.length > 0) throw sweepFailure(data)
   return data
+}
+
+/** Removes what the hooks of ended sessions have left: small files, which are not in the report. */
+function sweepHookFiles(): void {
+  const home = stintHome()
+  sweepPasses(home)
+  sweepPrompts(home)
 }
 
 function addDirectories(
