@@ -21,6 +21,8 @@ export const loaded = {
     'watch-screen': 'src/cli/terminal/watch-screen.ts',
     'check-postgres': 'src/cli/health/postgres.ts',
     doctor: 'src/cli/doctor/doctor.ts',
+    init: 'src/cli/init/init.ts',
+    overview: 'src/cli/status/overview.ts',
     'session-repair': 'src/session/files/repair.ts',
     'examine-hooks': 'src/hook-install/doctor/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',

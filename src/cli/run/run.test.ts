@@ -227,7 +227,6 @@ test.each([
   [['run', '--tiemout', '3', '--', 'true'], 'unknown option --tiemout'],
   [['sweep', 'everything'], 'unexpected argument'],
   [['rnu'], 'unknown command'],
-  [[], 'no command given'],
 ])('bad arguments %j: exit 2, a message, and nothing has happened', async (args, message) => {
   await using world = new World()
   const { code, stderr, stdout } = await world.stint(args)
