@@ -50,7 +50,7 @@ const walks: Walk[] = [
     entry: /process\.exitCode =/,
     effect: /permissionDecision/,
     domains: ['hook/'],
-    maxFiles: 16,
+    maxFiles: 20,
   },
   {
     heading: 'From `stint sessions list` to the rows',

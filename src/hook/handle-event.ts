@@ -247,7 +247,7 @@ async function endSession(happening: Happening): Promise<void> {
   await endTurn(happening, 'turn')
 }
 
-/** Releases the claims that end with the session: those of its MCP server, and of subagents in its process. */
+/** Releases the claims that end with the session: of its MCP server, and of subagents in its process. */
 async function endChildren({ party: { sessionId, agent }, context }: Happening): Promise<void> {
   const isChild = ({ session_id, ancestors, holders }: Claim): boolean =>
     session_id === mcpPartyOf(sessionId) ||

@@ -127,7 +127,7 @@ async function judgeEvent(
   const agent = agentProcess(event.host, env)
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
-  const points = options.undo ? turnPoints(__dirname, env) : undefined
+  const points = options.undo ? turnPoints(env) : undefined
   const context: HookContext = {
     store: homeStore(env),
     agent,

@@ -14,10 +14,10 @@ type HookPoints = Pick<
 /** The code for points is a file of its own, loaded when it is needed. */
 const loadPoints = (): HookPoints => require('./hook-points.cjs') as HookPoints
 
-/** Takes restore points in the repositories of a session's turns. `directory` is that of the hook. */
-export const turnPoints = (directory: string, env: NodeJS.ProcessEnv): TurnPoints => {
-  const sweepProgram = join(directory, 'points-sweep.cjs')
-  const turnOf = (turn: Turn): TurnOfSession => ({ ...requestOf(turn), sweepProgram })
+/** Takes restore points in the repositories of a session's turns. */
+export function turnPoints(env: NodeJS.ProcessEnv): TurnPoints {
+  const sweepProgram = (): string => join(__dirname, 'points-sweep.cjs')
+  const turnOf = (turn: Turn): TurnOfSession => ({ ...requestOf(turn), sweepProgram: sweepProgram() })
   return {
     async begin(turn) {
       const { changedByOthers } = await loadPoints().pointAtGrant(turnOf(turn))
@@ -32,7 +32,7 @@ export const turnPoints = (directory: string, env: NodeJS.ProcessEnv): TurnPoint
             .takeUndoneNotices(sessionId, env)
             .flatMap(({ files }) => files)
         : [],
-    sweep: ({ root }) => loadPoints().sweepAtSessionEnd({ root, sweepProgram }),
+    sweep: ({ root }) => loadPoints().sweepAtSessionEnd({ root, sweepProgram: sweepProgram() }),
   }
 }
 

@@ -27,7 +27,7 @@ import {
 /**
  * Explores claims: sessions acquire, renew, end turns and release on one workspace, through the shipped
  * claims, rules and register, in every order of their calls and with any pause between them. Meanwhile time
- * passes, the wall clock jumps, agents die, users interrupt turns, and commands of the sessions begin and end.
+ * passes, the wall clock jumps, agents die, users interrupt turns, and commands of sessions begin and end.
  */
 export interface ClaimsExploration {
   /** How many operations each session makes. */
