@@ -238,7 +238,8 @@ test.each([
   const waiting = acquireLease({ ...on, sessionId: 'waiter', wait: '1m' })
   if (isWatchable) await until('it watches', () => watches.length === 1)
   await holder.release()
-  await (await waiting).release()
+  await using lease = await waiting
+  expect(lease.fence).toBeGreaterThan(holder.fence)
 })
 
 test('a change that comes while a waiter reads is not missed', async () => {

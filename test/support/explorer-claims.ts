@@ -72,7 +72,7 @@ interface Session extends Facts {
 }
 
 /** Without its next call, which follows from its events. */
-const keyOf = ({ next: _, ...session }: Session): string => JSON.stringify(session)
+const keyOf = (session: Session): string => JSON.stringify({ ...session, next: undefined })
 
 /** What follows from an event of a session in a directory. */
 interface Step {
