@@ -34,7 +34,9 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   const liveness = lookingOnce(livenessIn(store))
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
-    const { text = '', now } = await register.read(key)
+    const { text, now } = await register.read(key)
+    // A writer that failed has made the key, and has not written to it.
+    if (text === undefined) return []
     const record = parseClaimsRecord(text)
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     if (record.claims.length === 0) return []

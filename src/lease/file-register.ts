@@ -65,8 +65,9 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
     } finally {
       await removeQuietly(files, staged)
     }
-    const epochs = (await epochsOf(files, `${directory}/${key}`)).sort((a, b) => a - b)
-    const top = epochs.pop()
+    // A listing that fails does not take the link back: the caller reads again, and finds its text.
+    const epochs = await epochsOf(files, `${directory}/${key}`).catch(() => [])
+    const top = epochs.sort((a, b) => a - b).pop()
     for (const old of epochs) await removeQuietly(files, pathOf(key, old))
     // A writer that was suspended before its link has created an epoch that was removed before.
     return top === epoch + 1
@@ -133,7 +134,8 @@ const epochsOf = async (files: RegisterFiles, directory: string): Promise<number
 
 export const nodeFiles: RegisterFiles = {
   list: (directory) => readdirSync(directory),
-  read: (path) => ifExists(() => readFileSync(path, 'utf8')),
+  // With an encoding, Node 20 reads in one native call, which aborts the process if `close` fails.
+  read: (path) => ifExists(() => readFileSync(path).toString()),
   create: createPrivateFile,
   link: linkSync,
   unlink: (path) => ifExists(() => unlinkSync(path)),
