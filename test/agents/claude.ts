@@ -17,7 +17,6 @@ export const claude: Agent = {
     'PreToolUse',
     'PostToolUse',
     'PostToolUseFailure',
-    'PostToolBatch',
     'PermissionRequest',
     'PermissionDenied',
     'Notification',

@@ -49,7 +49,6 @@ interface Write {
 
 interface Claim {
   session_id: string
-  standing: string
   expires_in_ms: number
   [field: string]: unknown
 }
@@ -59,6 +58,10 @@ const agentPrograms = join(projectRoot, 'test/agents/node_modules/.bin')
 /** A user with both agents and stint's hooks, a repository, the stand-in model, and the witness. */
 export class Rig extends World {
   readonly repository = join(this.tmp, 'repository')
+  /** A second repository, which a scene may make. */
+  readonly second = join(this.tmp, 'second')
+  /** A repository in the first one, which a scene may make. */
+  readonly nested = join(this.repository, 'nested')
   readonly #events = join(this.tmp, 'events')
   readonly #windows: Terminal[] = []
   readonly #witness: Running
@@ -89,7 +92,8 @@ export class Rig extends World {
     // Codex runs commands in a login shell, whose system-wide profile sets another PATH.
     writeFileSync(join(this.tmp, '.profile'), `PATH='${this.env.PATH}'\n`)
     const witness = join(projectRoot, 'test/agents/witness.mjs')
-    this.#witness = this.start(process.execPath, [witness, stintBin, this.repository])
+    const watched = [this.repository, this.second, this.nested]
+    this.#witness = this.start(process.execPath, [witness, stintBin, ...watched])
   }
 
   async #prepare(installOptions: readonly string[]): Promise<void> {
@@ -113,16 +117,41 @@ export class Rig extends World {
 
   /** Starts an agent with the prompt `play SCRIPT`; it ends with its turn. */
   play(agent: Agent, script: string, ...options: string[]): Running {
+    return this.playIn(this.repository, agent, script, ...options)
+  }
+
+  playIn(cwd: string, agent: Agent, script: string, ...options: string[]): Running {
     const [program = '', ...args] = agent.headless(`play ${script}`)
-    return this.start(program, [...args, ...options], { cwd: this.repository })
+    return this.start(program, [...args, ...options], { cwd })
+  }
+
+  /** Makes a repository with a commit. */
+  async makeRepository(path: string): Promise<void> {
+    const commit = [
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b',
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      'first',
+    ]
+    await this.start('git', ['init', '-q', path]).finished
+    await this.start('git', ['-C', path, ...commit]).finished
   }
 
   /** Opens a terminal in which an agent gets the prompt `play SCRIPT`. It does not end with its turn. */
-  async window(agent: Agent, script: string, { asks = false } = {}): Promise<Terminal> {
+  async window(
+    agent: Agent,
+    script: string,
+    { asks = false, options = [] as readonly string[] } = {},
+  ): Promise<Terminal> {
     const terminal = await Terminal.open(this, ['sh', '-i'], `window-${script}`)
     this.#windows.push(terminal)
     terminal.resize(120, 40)
-    const words = agent.interactive(`play ${script}`, asks).map((word) => `'${word}'`)
+    const words = [...agent.interactive(`play ${script}`, asks), ...options].map((word) => `'${word}'`)
     terminal.enter(`cd ${this.repository} && ${words.join(' ')}`)
     return terminal
   }
@@ -160,9 +189,8 @@ export class Rig extends World {
     const lines = this.#witness.output().stdout.split('\n').slice(1, -1)
     const events = this.events()
     return lines.map((line) => {
-      const { text, claims } = JSON.parse(line) as { text: string; claims: Claim[] }
-      const standing = claims.filter(({ standing }) => isInForce(standing))
-      return { text, holders: standing.map(({ session_id }) => this.#scriptOf(session_id, events)) }
+      const { text, holders } = JSON.parse(line) as { text: string; holders: string[] }
+      return { text, holders: holders.map((sessionId) => this.#scriptOf(sessionId, events)) }
     })
   }
 
@@ -191,6 +219,7 @@ export class Rig extends World {
     return until(`${script} sends ${name}`, () => this.hasHeard(name, script))
   }
 
+  /** The claims in force on the repository. */
   async claims(): Promise<Claim[]> {
     return (await this.#status()).claims
   }
@@ -207,18 +236,16 @@ export class Rig extends World {
 
   /** Waits until no claim stands in the way of another session. */
   freed(): Promise<void> {
-    const isFree = async (): Promise<boolean> =>
-      !(await this.claims()).some(({ standing }) => isInForce(standing))
-    return until('the workspace is free', isFree)
+    return until('the workspace is free', async () => (await this.claims()).length === 0)
   }
 
   /** Runs a session that writes its name into a file. Returns what its model was told. */
-  async attempt(agent: Agent, name: string): Promise<string> {
+  async attempt(agent: Agent, name: string, cwd = this.repository): Promise<string> {
     const told = (): string => this.model.results(name)[0] ?? ''
     const write = agent.shell(`echo ${name} >> log.txt`)
     const isOver = (): boolean => told().includes('lock held') || this.hasWritten(name)
     this.model.script(name, write, this.doneAfter(`${name} has written or was refused`, isOver))
-    await this.play(agent, name).finished
+    await this.playIn(cwd, agent, name).finished
     return told()
   }
 
@@ -247,5 +274,3 @@ export class Rig extends World {
     await this.model[Symbol.asyncDispose]()
   }
 }
-
-const isInForce = (standing: string): boolean => standing !== 'dead' && standing !== 'expired'

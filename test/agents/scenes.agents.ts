@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/world.ts'
@@ -100,19 +100,21 @@ test.each(agents)('edits of $name are refused while another session holds the wo
   ])
 })
 
-test('Esc in a command of Claude Code ends the command: the claim ages by its TTL', async () => {
+test('Esc in a command of Claude Code ends the turn: the next session writes at once', async () => {
   await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.shell('echo alice >> log.txt; sleep 600'))
   const window = await rig.window(claude, 'alice')
   await rig.wrote('alice')
-  expect(await rig.claims()).toMatchObject([{ standing: 'busy' }])
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
   window.press('Escape')
   await window.shows(/Interrupted/)
-  await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
-  expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
-  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  await rig.freed()
+  expect(await rig.attempt(codex, 'carol')).not.toEqual(refused)
   expect(rig.sent('alice')).toEqual(asked)
-  expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'carol', holders: ['carol'] },
+  ])
 })
 
 test('Esc in a command of Codex leaves the command running: the claim stands until it has ended', async () => {
@@ -135,18 +137,18 @@ test('Esc in a command of Codex leaves the command running: the claim stands unt
   ])
 })
 
-test('a declined prompt of Claude Code looks like an open one, and is held for --prompt-hold', async () => {
-  await using rig = await Rig.open('--wait', '0', '--prompt-hold', '10s')
+test('a declined prompt of Claude Code ends the turn: the next session writes at once', async () => {
+  await using rig = await Rig.open('--wait', '0')
   rig.model.script('alice', claude.asking('echo alice >> log.txt'))
   const window = await rig.window(claude, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
   await rig.answer(window, claude, 'Escape')
   await window.shows(/Interrupted/)
-  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
-  await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
-  expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
+  await rig.freed()
+  expect(await rig.attempt(codex, 'carol')).not.toEqual(refused)
   expect(rig.sent('alice')).toEqual([...asked, 'PermissionRequest'])
-  expect(rig.writes()).toEqual([])
+  expect(rig.writes()).toEqual([{ text: 'carol', holders: ['carol'] }])
 })
 
 test('a prompt of Claude Code that is declined with words ends its call: others write after the turn', async () => {
@@ -240,18 +242,20 @@ test.each(agents)(
   },
 )
 
-test.each(agents)(
-  'background work of $name that outlives its bound no longer holds the workspace',
-  async (agent) => {
-    await using rig = await Rig.open('--wait', '0', '--background', '5s')
-    rig.model.script('alice', agent.background('while :; do echo tick >> server.log; sleep 1; done'))
-    await rig.window(agent, 'alice')
-    await rig.heard('Stop', 'alice')
-    await rig.freed()
-    expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
-    expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
-  },
-)
+test.each(agents)('a server that a turn of $name leaves running holds nothing', async (agent) => {
+  await using rig = await Rig.open('--wait', '0')
+  const listen =
+    'require("node:net").createServer().listen(0, "127.0.0.1", () => require("node:fs").writeFileSync("up", ""))'
+  rig.model.script('alice', agent.background(`node -e '${listen}'`), async () => {
+    await until('it listens', () => existsSync(join(rig.repository, 'up')))
+    return 'Done.'
+  })
+  await rig.window(agent, 'alice')
+  await rig.heard('Stop', 'alice')
+  await rig.freed()
+  expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
+  expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
+})
 
 test.each(agents)('after kill -9 of $name, its command still holds the workspace', async (agent) => {
   await using rig = await Rig.open('--wait', '0')
@@ -271,19 +275,18 @@ test.each(agents)('after kill -9 of $name, its command still holds the workspace
   ])
 })
 
-test('a session that is resumed in a second process is the same party', async () => {
-  await using rig = await Rig.open()
-  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterWrite('again'))
-  rig.model.script('again', claude.shell('echo again >> log.txt'), rig.doneAfterWrite('again'))
+test('a session of Claude Code in two processes is two parties: the second is refused', async () => {
+  await using rig = await Rig.open('--wait', '0')
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('again'))
+  rig.model.script('again', claude.shell('echo again >> log.txt'))
   const alice = rig.play(claude, 'alice')
   await rig.wrote('alice')
-  const [claim] = await rig.claims()
-  const again = rig.play(claude, 'again', '--resume', String(claim?.session_id))
-  await Promise.all([alice.finished, again.finished])
-  expect(rig.writes()).toEqual([
-    { text: 'alice', holders: ['alice'] },
-    { text: 'again', holders: ['alice'] },
-  ])
+  await rig.play(claude, 'again', '--continue').finished
+  expect(rig.model.results('again').at(-1)).toEqual(refused)
+  await alice.finished
+  rig.model.script('later', claude.shell('echo later >> log.txt'), rig.doneAfterWrite('later'))
+  await rig.play(claude, 'later', '--continue').finished
+  expect(rig.writes().map(({ text }) => text)).toEqual(['alice', 'later'])
 })
 
 test('two windows of Codex under one server are two parties', async () => {
