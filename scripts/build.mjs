@@ -104,14 +104,14 @@ async function bundleHook() {
   }
   await bundle({
     ...loadedByLauncher,
-    entryPoints: { 'hook-main': 'src/hook/main.ts' },
+    entryPoints: { 'hook-main': 'src/hooks/main.ts' },
     external: ['./hook-record.cjs', './hook-points.cjs', './hook-vault.cjs', './wrap.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
     ...loadedByLauncher,
     entryPoints: {
-      'hook-record': 'src/hook/record/record-in-hook.ts',
+      'hook-record': 'src/hooks/record/record-in-hook.ts',
     },
     plugins: [loadBundles('hook-record')],
   })
@@ -129,14 +129,14 @@ points.exports.sweepInBackground()\n`
   writeFileSync(join(bin, 'hook-recorder.cjs'), "require('./commands.cjs')['hook-recorder']\n")
   // A file of its own: it is started at the end of every turn.
   await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
-  await bundleLauncher('stint-hook', 'src/hook/launch.ts', [
+  await bundleLauncher('stint-hook', 'src/hooks/launch.ts', [
     'hook-main',
     'hook-record',
     'hook-points',
     'hook-vault',
   ])
   // Without its comments: a shell reads them at every start.
-  const script = readFileSync(join(root, 'src/hook/stint-hook.sh'), 'utf8')
+  const script = readFileSync(join(root, 'src/hooks/stint-hook.sh'), 'utf8')
   writeFileSync(join(bin, 'stint-hook.sh'), script.replace(/^ *#(?!!).*\n/gm, ''), { mode: 0o755 })
   // The file that `stint hook install opencode` names in OpenCode's settings.
   writeFileSync(join(bin, 'opencode-plugin.mjs'), "export { stintPlugin } from '../lib/opencode.js'\n")
@@ -144,7 +144,7 @@ points.exports.sweepInBackground()\n`
 
 /** Makes the plugin for Claude Code, which copies it elsewhere: so it contains the hook. */
 async function makeClaudePlugin() {
-  const { claudePlugin } = await import(join(next, 'hook-install/claude-plugin.js'))
+  const { claudePlugin } = await import(join(next, 'hooks/install/claude-plugin.js'))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const plugin = join(next, 'claude-plugin')
   for (const [path, text] of Object.entries(claudePlugin(version))) {

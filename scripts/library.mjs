@@ -16,7 +16,7 @@ const entries = {
   'node-test/index': 'fixtures/node-test/index',
   'node-test/register': 'fixtures/node-test/register',
   'openai-agents': 'adapters/openai-agents',
-  opencode: 'hook/opencode',
+  opencode: 'hooks/opencode',
   postgres: 'postgres/index',
   testing: 'testing/index',
   'vitest/index': 'fixtures/vitest/index',

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { hookCommand } from '../dist/hook-install/settings/command-text.js'
-import { hosts } from '../dist/hook/hosts.js'
+import { hookCommand } from '../dist/hooks/install/settings/command-text.js'
+import { hosts } from '../dist/hooks/hosts/hosts.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const bin = join(root, 'dist/bin/stint.cjs')

@@ -69,17 +69,7 @@ const behindDoors = new Set([
   'secrets',
   'vault',
 ])
-const outsideDoors = new Set([
-  'adapters',
-  'cli',
-  'command',
-  'hook',
-  'hook-install',
-  'fixtures',
-  'postgres',
-  'testing',
-  'ui',
-])
+const outsideDoors = new Set(['adapters', 'cli', 'command', 'hooks', 'fixtures', 'postgres', 'testing', 'ui'])
 /** Both session drivers share the log, which therefore has a door of its own. */
 const usesLogDoor = new Set(['postgres', 'testing'])
 

@@ -49,8 +49,8 @@ const walks: Walk[] = [
     operation: 'PreToolUse',
     entry: /process\.exitCode =/,
     effect: /permissionDecision/,
-    domains: ['hook/'],
-    maxFiles: 20,
+    domains: ['hooks/'],
+    maxFiles: 18,
   },
   {
     heading: 'From `stint sessions list` to the rows',

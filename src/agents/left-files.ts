@@ -11,8 +11,8 @@ import { systemClock } from '../base/process/clock.ts'
 import { geteuid, readSystemFile } from '../base/process/platform.ts'
 import type { ProcessTable } from '../base/process/process-table.ts'
 import { runToEnd } from '../base/process/run-generator.ts'
-import type { AgentName } from '../hook/host.ts'
-import { agentHome } from '../hook-install/agents.ts'
+import type { AgentName } from '../hooks/hosts/host.ts'
+import { agentHome } from '../hooks/install/agents.ts'
 import type { LivingSessions } from './living-sessions.ts'
 
 /**

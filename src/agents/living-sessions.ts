@@ -4,8 +4,8 @@ import { geteuid } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable, type TableProcess } from '../base/process/process-table.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
-import type { AgentName } from '../hook/host.ts'
-import { agentPrograms, allAgents } from '../hook-install/agents.ts'
+import type { AgentName } from '../hooks/hosts/host.ts'
+import { agentPrograms, allAgents } from '../hooks/install/agents.ts'
 
 /** A process of an agent itself, not one that the agent has started. */
 interface AgentProcess extends Pick<TableProcess, 'pid' | 'ppid' | 'startedAt'> {

@@ -27,7 +27,7 @@ export const stintCommands: CommandGroup = {
     },
     hook: {
       summary: 'make agents and git ask before they change files',
-      load: async () => (await import('./hook/hook.ts')).hook,
+      load: async () => (await import('../hooks/commands/hook.ts')).hook,
     },
     changes: {
       summary: 'show which session changed what in this workspace',

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { allAgents, hasAgent } from '../../src/hook-install/agents.ts'
+import { allAgents, hasAgent } from '../../src/hooks/install/agents.ts'
 import { cleanEnvironment } from './clean-environment.ts'
 import { World } from './world.ts'
 

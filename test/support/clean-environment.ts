@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { allAgents, isHostVariable } from '../../src/hook-install/agents.ts'
-import { hostSettings } from '../../src/hook-install/host-settings.ts'
+import { allAgents, isHostVariable } from '../../src/hooks/install/agents.ts'
+import { hostSettings } from '../../src/hooks/install/host-settings.ts'
 
 /** Programs by which stint finds out that the user has an agent, or stint itself, installed. */
 const hidden = [

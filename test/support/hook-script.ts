@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isHostVariable } from '../../src/hook-install/agents.ts'
+import { isHostVariable } from '../../src/hooks/install/agents.ts'
 import { hookBin } from './hook-host.ts'
 import type { Claim } from '../../src/lease/index.ts'
 import { LockWorld, recordedClaims } from './lock-world.ts'

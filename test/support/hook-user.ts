@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { SettingsAgentName } from '../../src/hook/host.ts'
+import type { SettingsAgentName } from '../../src/hooks/hosts/host.ts'
 import { type Finished, stintBin, World } from './world.ts'
 
 /** The file with the hooks of each agent, below the home directory of its user. */

@@ -1,7 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkedPrograms, printingPrograms, readingGitCommands } from '../../src/reading/reading-programs.ts'
+import {
+  checkedPrograms,
+  printingPrograms,
+  readingGitCommands,
+} from '../../src/hooks/reading/reading-programs.ts'
 import { seeded } from './random.ts'
 import { treeHash } from './tree-hash.ts'
 

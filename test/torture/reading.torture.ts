@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { onlyReads } from '../../src/reading/only-reads.ts'
+import { onlyReads } from '../../src/hooks/reading/only-reads.ts'
 import { makeReadingSandbox, tryCommands } from '../support/reading-sandbox.ts'
 import { World } from '../support/world.ts'
 

@@ -5,7 +5,7 @@ import { plantCodex, trustingCodex } from '../../../test/support/codex-stand-in.
 import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
-import { hosts } from '../../hook/hosts.ts'
+import { hosts } from '../../hooks/hosts/hosts.ts'
 import type { Check, Level } from '../health/check.ts'
 
 /** What `stint doctor` says about hooks. */

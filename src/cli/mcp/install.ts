@@ -2,7 +2,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { findClosest } from '../../command/did-you-mean.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { OptionTable } from '../../command/option.ts'
-import { installServer, uninstallServer } from '../../hook-install/mcp/install-server.ts'
+import { installServer, uninstallServer } from '../../hooks/install/mcp/install-server.ts'
 import {
   isMcpAgent,
   type McpAgent,
@@ -10,10 +10,10 @@ import {
   serversToInspect,
   serversToInstall,
   type ServerTarget,
-} from '../../hook-install/mcp/install-server.ts'
+} from '../../hooks/install/mcp/install-server.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { dryRunOption, placeOptions } from '../hook/options.ts'
-import { changeEach, type ChangesData, renderChanges, warnOnce } from '../hook/report.ts'
+import { dryRunOption, placeOptions } from '../../hooks/commands/options.ts'
+import { changeEach, type ChangesData, renderChanges, warnOnce } from '../../hooks/commands/report.ts'
 
 const mcpAgentPositionals = '[claude|codex|gemini…]'
 

@@ -1,5 +1,5 @@
 import { findAgents, type InstalledAgent } from '../../agents/index.ts'
-import { readCodexTrust, type WrittenTrust } from '../../hook-install/doctor/codex-trust-file.ts'
+import { readCodexTrust, type WrittenTrust } from '../../hooks/install/doctor/codex-trust-file.ts'
 import type { StatusData } from './gather.ts'
 
 /** An agent that its user has, and whether it asks stint. */

@@ -12,7 +12,7 @@ import {
   removeLeftFiles,
 } from '../../agents/index.ts'
 import type { BareContext } from '../../command/context.ts'
-import { agentTitle } from '../../hook/hosts.ts'
+import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { formatAge, plural, shortPath } from '../text/format.ts'

@@ -7,7 +7,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { sweepPasses } from '../../hook/pass.ts'
+import { sweepPasses } from '../../hooks/pass.ts'
 import { sweepLocks, sweepPrompts } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import {

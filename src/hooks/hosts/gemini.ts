@@ -1,0 +1,43 @@
+import { type EventJson, type Host, shortPatienceMs } from './host.ts'
+import { claudeFields } from './claude.ts'
+
+// Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
+const matcher = '^(run_shell_command|write_file|replace)$'
+
+/** No other host has an event of such a name. */
+const isOwnEvent = (name: unknown): boolean =>
+  ['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'].some((own) => own === name)
+
+const sessionVariable = 'GEMINI_SESSION_ID'
+
+/** The variable alone proves nothing: any agent started from Gemini's shell inherits it. */
+export const isFromGemini = (json: EventJson, env: NodeJS.ProcessEnv): boolean =>
+  isOwnEvent(json.hook_event_name) ||
+  ('timestamp' in json && json.session_id === env[sessionVariable] && json.session_id !== undefined)
+
+export const gemini = (): Host => ({
+  name: 'gemini',
+  title: 'Gemini CLI',
+  events: [
+    { name: 'BeforeTool', kind: 'pre', matcher },
+    { name: 'AfterTool', kind: 'post', matcher },
+    { name: 'BeforeAgent', kind: 'prompt' },
+    { name: 'AfterAgent', kind: 'stop' },
+    { name: 'SessionStart', kind: 'start' },
+    { name: 'SessionEnd', kind: 'end' },
+  ],
+  patienceMs: shortPatienceMs,
+  fields: claudeFields,
+  namesEvent: true,
+  directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  sessionVariable,
+  edits: ['write_file', 'replace'],
+  shells: ['run_shell_command'],
+  posixShells: ['run_shell_command'],
+  renamesSessions: true,
+  sharesSettings: false,
+  blocksOnNonzeroExit: true,
+  refusal: (reason) => ({ decision: 'deny', reason }),
+  // Gemini reads stdout first, whatever the exit code.
+  refusalExitCode: 0,
+})

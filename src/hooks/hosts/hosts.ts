@@ -1,0 +1,45 @@
+import type { EventJson, Host, HostName } from './host.ts'
+import { claude } from './claude.ts'
+import { codex, isFromCodex } from './codex.ts'
+import { copilot, isFromCopilot } from './copilot.ts'
+import { cursor, isFromCursor } from './cursor.ts'
+import { gemini, isFromGemini } from './gemini.ts'
+import { git } from './git.ts'
+import { opencode } from './opencode.ts'
+import { qwen } from './qwen.ts'
+import { isFromVscode, vscode } from './vscode.ts'
+
+/** Every host, in the order of all lists; git, which is not an agent, comes last. */
+const makers: Readonly<Record<HostName, () => Host>> = {
+  claude,
+  codex,
+  cursor,
+  vscode,
+  copilot,
+  gemini,
+  qwen,
+  opencode,
+  git,
+}
+
+/** Each host is made when it is first asked for: a hook needs one or two, and an agent waits for the hook. */
+export const hosts = {} as Readonly<Record<HostName, Host>>
+for (const [name, make] of Object.entries(makers)) {
+  let made: Host | undefined
+  Object.defineProperty(hosts, name, { enumerable: true, get: () => (made ??= make()) })
+}
+
+/** Recognizes the events of each host that also runs the hooks in the settings of another. */
+export const senders: Partial<Record<HostName, (json: EventJson, env: NodeJS.ProcessEnv) => boolean>> = {
+  codex: isFromCodex,
+  cursor: isFromCursor,
+  vscode: isFromVscode,
+  copilot: isFromCopilot,
+  gemini: isFromGemini,
+}
+
+export const isHostName = (text: unknown): text is HostName =>
+  typeof text === 'string' && Object.hasOwn(hosts, text)
+
+/** The name of an agent for people, such as "Claude Code"; an unknown name stays as it is. */
+export const agentTitle = (agent: string): string => (isHostName(agent) ? hosts[agent].title : agent)

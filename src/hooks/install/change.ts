@@ -1,0 +1,173 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { newSessionId } from '../../base/text/id.ts'
+import type { HostName } from '../hosts/host.ts'
+import type { HookChoices } from '../options.ts'
+import { acquireLease } from '../../lease/index.ts'
+import type { InstallPlace } from './agents.ts'
+import {
+  checkWritable,
+  decode,
+  encode,
+  isUnchanged,
+  readSettingsFile,
+  type SettingsFile,
+  unlinkIfExists,
+  writeSettingsFile,
+} from './settings/settings-file.ts'
+
+/** The change of one file, made or planned. */
+export interface Change {
+  agent: HostName
+  place: InstallPlace
+  path: string
+  outcome: 'installed' | 'updated' | 'unchanged' | 'removed' | 'absent'
+  before: Buffer | undefined
+  after: Buffer | undefined
+}
+
+/** How hooks are written. */
+export interface HookWriting {
+  program: readonly string[]
+  /** The choices for the hooks, which may depend on those that are installed: call it under the lease. */
+  choices(): HookChoices
+  dryRun: boolean
+}
+
+/** What stint adds to a file: its hooks or its MCP server beside the user's settings, or a whole script. */
+export interface SettingsPart {
+  /** A word in every file that contains the part. A file without it need not be valid. */
+  readonly word: string
+  /** The text of a file without settings. */
+  readonly emptyText: string
+  /** The permissions of a new file; by default 0600 for the user's own files, and 0644 in a project. */
+  readonly mode?: number
+  isIn(text: string): boolean
+  /** Adds or updates the part; throws `SETTINGS_INVALID` or `NAME_TAKEN` if that is not possible. */
+  addTo(text: string): string
+  /** Removes the part, and what contains nothing else. */
+  removeFrom(text: string): string
+  /** True if a file without the part contains nothing at all: then it goes, unless it is behind a link. */
+  isBlank(text: string): boolean
+}
+
+type FileTarget = Pick<Change, 'agent' | 'place' | 'path'>
+
+/** A change, and the file as it was when the change was planned. */
+interface Plan {
+  file: SettingsFile
+  change: Change
+  mode: number
+}
+
+/** Adds the part to a file, or updates it; with `dryRun`, only plans the change. */
+export const installPart = (
+  target: FileTarget,
+  { part, dryRun }: { part: () => SettingsPart; dryRun: boolean },
+): Promise<Change> => carryOut(target, dryRun, () => planInstall(target, part()))
+
+/** Removes the part. A file that is empty then goes, unless it is behind a link; all else in it stays. */
+export async function uninstallPart(
+  target: FileTarget,
+  { part, dryRun }: { part: SettingsPart; dryRun: boolean },
+): Promise<Change> {
+  const plan = (): Plan => planUninstall(target, part)
+  const { change } = namingFile(target.path, plan)
+  return change.outcome === 'absent' ? change : carryOut(target, dryRun, plan)
+}
+
+function planInstall(target: FileTarget, part: SettingsPart): Plan {
+  const file = readSettingsFile(target.path)
+  const { text, bom } = decode(file.bytes, part.emptyText)
+  const isFirst = !part.isIn(text)
+  const now = part.addTo(text)
+  const isSame = !isFirst && now === text
+  if (!isSame) checkWritable(file)
+  return {
+    file,
+    mode: part.mode ?? (target.place === 'user' ? 0o600 : 0o644),
+    change: {
+      ...target,
+      outcome: isSame ? 'unchanged' : isFirst ? 'installed' : 'updated',
+      before: file.bytes,
+      after: isSame ? file.bytes : encode({ text: now, bom }),
+    },
+  }
+}
+
+function planUninstall(target: FileTarget, part: SettingsPart): Plan {
+  const file = readSettingsFile(target.path)
+  const plan = (outcome: Change['outcome'], after: Buffer | undefined): Plan => ({
+    file,
+    mode: 0o600,
+    change: { ...target, outcome, before: file.bytes, after },
+  })
+  if (file.bytes === undefined || !file.bytes.includes(part.word)) return plan('absent', file.bytes)
+  const { text, bom } = decode(file.bytes, part.emptyText)
+  if (!part.isIn(text)) return plan('absent', file.bytes)
+  checkWritable(file)
+  const left = part.removeFrom(text)
+  // Without its target, the user's link to a settings file would lead nowhere.
+  return plan('removed', part.isBlank(left) && !file.isLink ? undefined : encode({ text: left, bom }))
+}
+
+/** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */
+async function carryOut({ path }: FileTarget, dryRun: boolean, plan: () => Plan): Promise<Change> {
+  if (dryRun) return namingFile(path, plan).change
+  return await exclusively(readSettingsFile(path).real, () => {
+    for (;;) {
+      const { file, change, mode } = namingFile(path, plan)
+      if (!isUnchanged(file)) continue
+      if (change.outcome === 'unchanged' || change.outcome === 'absent') return change
+      if (change.after === undefined) unlinkIfExists(file.real)
+      else writeSettingsFile(file, change.after, mode)
+      return change
+    }
+  })
+}
+
+/** Adds the path of the file to a `SETTINGS_INVALID` error that does not name it. */
+function namingFile<Result>(path: string, act: () => Result): Result {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof StintError) || error.code !== 'SETTINGS_INVALID' || error.message.startsWith(path))
+      throw error
+    throw new StintError('SETTINGS_INVALID', `${path}: ${error.message}`, error.options)
+  }
+}
+
+/** Reads and writes a file under a lease: two stint processes must not overwrite each other's changes. */
+export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
+  const lease = await acquireLease({
+    file: path,
+    sessionId: newSessionId(),
+    purpose: 'stint hook',
+    ttlMs: 60_000,
+    wait: 30_000,
+  })
+  try {
+    return act()
+  } finally {
+    // The file is changed, or the error says why not. A claim that cannot be released ends with this process.
+    await lease.release().catch(() => {})
+  }
+}
+
+/** A file that stint writes as a whole, and recognizes by its first line. */
+export function wholeFile(path: string, firstLine: string, text: () => string, mode?: number): SettingsPart {
+  const isOurs = (found: string): boolean => found.startsWith(firstLine)
+  return {
+    word: firstLine,
+    emptyText: '',
+    mode,
+    isIn: isOurs,
+    addTo(found) {
+      if (found === '' || isOurs(found)) return text()
+      throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
+        hint: 'Move it away, then try again.',
+      })
+    },
+    removeFrom: () => '',
+    isBlank: (left) => left === '',
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { ifPossible } from '../../../base/errors/if-possible.ts'
+import { isNumber, isString } from '../../../base/text/fields.ts'
+import { agentHome } from '../agents.ts'
+import { objectOr } from '../json/parse.ts'
+import { parseToml } from '../mcp/toml-server.ts'
+import { decode, readSettingsFile } from '../settings/settings-file.ts'
+import { readSettingsJson } from './switches.ts'
+
+/** What Codex's files say about its trust in stint's hooks; `unknown` if only Codex itself can tell. */
+export type WrittenTrust = 'trusted' | 'untrusted' | 'unknown'
+
+/**
+ * Reads from `config.toml` whether Codex trusts the hooks in the settings file at `path`, without starting
+ * Codex. It notes a hash for each hook that its user trusts. A hash that differs from ours proves nothing:
+ * the hook may have changed, or this version of Codex computes it in another way.
+ */
+export function readCodexTrust(path: string): WrittenTrust {
+  const noted = ifPossible(() => notedHashes()) ?? {}
+  const hooks = ifPossible(() => ownHooks(path)) ?? []
+  const hashes = hooks.map(({ key }) => noted[key] ?? noted[realKey(path, key)])
+  if (hooks.length === 0) return 'unknown'
+  if (hashes.some((hash) => hash === undefined)) return 'untrusted'
+  return hooks.every(({ hash }, index) => hash === hashes[index]) ? 'trusted' : 'unknown'
+}
+
+/** The hashes in `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`, by that key. */
+function notedHashes(): Record<string, string> {
+  const { bytes } = readSettingsFile(join(agentHome('codex'), 'config.toml'))
+  const state = objectOr(objectOr(parseToml(decode(bytes ?? Buffer.alloc(0)).text).hooks).state)
+  const entries = Object.entries(state).map(([key, entry]) => [key, objectOr(entry).trusted_hash])
+  return Object.fromEntries(entries.filter(([, hash]) => isString(hash))) as Record<string, string>
+}
+
+const realKey = (path: string, key: string): string =>
+  key.replace(path, ifPossible(() => realpathSync.native(path)) ?? path)
+
+/** The events whose groups Codex selects by their matcher. For the others it ignores a matcher. */
+const eventsWithMatcher = new Set([
+  'permission_request',
+  'post_compact',
+  'post_tool_use',
+  'pre_compact',
+  'pre_tool_use',
+  'session_start',
+])
+
+/** Codex gives a hook without a time limit this many seconds. */
+const defaultTimeout = 600
+
+/** The hooks of stint in a settings file of Codex, each with its key and the hash of Codex 0.166.0. */
+function ownHooks(path: string): { key: string; hash: string }[] {
+  const events = Object.entries(objectOr(readSettingsJson(path).hooks))
+  return events.flatMap(([name, groups]) => {
+    const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()
+    return arrayOr(groups).flatMap((group, groupIndex) => {
+      const { matcher, hooks } = objectOr(group)
+      return arrayOr(hooks).flatMap((handler, handlerIndex) => {
+        const { command, timeout } = objectOr(handler)
+        if (!isString(command) || !command.includes('stint-hook')) return []
+        const identity = {
+          event_name: event,
+          hooks: [
+            {
+              async: false,
+              command,
+              timeout: Math.max(1, isNumber(timeout) ? timeout : defaultTimeout),
+              type: 'command',
+            },
+          ],
+          // The keys of an identity are in alphabetical order.
+          ...(eventsWithMatcher.has(event) && isString(matcher) && { matcher }),
+        }
+        const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex')
+        return [{ key: `${path}:${event}:${groupIndex}:${handlerIndex}`, hash: `sha256:${hash}` }]
+      })
+    })
+  })
+}
+
+const arrayOr = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

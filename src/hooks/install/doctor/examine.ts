@@ -1,0 +1,156 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, isAbsolute } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isWithin } from '../../../base/fs/paths.ts'
+import { agentTitle } from '../../hosts/hosts.ts'
+import { allPlaces, settingsPath } from '../agents.ts'
+import { findOnPath, programFile } from '../own-program.ts'
+import { inspect, type Installation, isShim, type Problem } from '../inspect.ts'
+import { objectOr } from '../json/parse.ts'
+import { readSettingsFile } from '../settings/settings-file.ts'
+import { agentTargets, targetsToInspect } from '../target.ts'
+import { describeTrust, trustOf } from './codex-trust.ts'
+import { readSettingsJson, switchesOf } from './switches.ts'
+import { prepareGround, tryHook } from './trial.ts'
+
+export interface Finding {
+  /** Reasons why the hooks do not work. */
+  problems: Problem[]
+  /** Reasons why they may not work, or could work better. */
+  notes: Problem[]
+}
+
+/** An installation, and what is wrong with it. */
+export type Examined = Installation & Finding & { wasTried: boolean }
+
+interface Examination {
+  /** Also look for git's hooks, which means to ask git where they are. */
+  askGit: boolean
+  /** An empty directory in which to run every hook; without one, none is run, and Codex is not asked. */
+  trialIn?: string
+}
+
+/** Examines every installation that can be seen from a workspace. */
+export async function examineInstalled(
+  workspace: string,
+  { askGit, trialIn }: Examination,
+): Promise<Examined[]> {
+  const targets = askGit ? targetsToInspect([], undefined, workspace) : agentTargets(workspace)
+  const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
+  if (trialIn === undefined || installed.length === 0)
+    return installed.map((each) => ({ ...each, ...examine(each, workspace), wasTried: false }))
+  const ground = await prepareGround(trialIn)
+  const examined: Examined[] = []
+  for (const each of installed) {
+    const wasTried = isTriable(each, workspace)
+    const problem = wasTried ? await tryHook(each, ground) : undefined
+    const finding = examine(each, workspace, problem)
+    const trust = await trustOf(each, workspace)
+    const obstacle = describeTrust(trust)
+    if (obstacle !== undefined) (trust === 'unknown' ? finding.notes : finding.problems).push(obstacle)
+    examined.push({ ...each, ...finding, wasTried })
+  }
+  return examined
+}
+
+/** Can a hook be tried: are its files there, its own, and not those of the project's authors? */
+function isTriable(installation: Installation, workspace: string): boolean {
+  if (['unreadable', 'edited'].includes(installation.state)) return false
+  const files = filesOf(installation)
+  return describeMissing(files) === undefined && findForeign(installation, files, workspace) === undefined
+}
+
+/** Finds out everything about one installation; `tried` is what a trial has found wrong with it. */
+function examine(installation: Installation, workspace: string, tried?: string | Problem): Finding {
+  const { agent, place, state, problem } = installation
+  const option = isShim(installation) ? ' --shim' : place === 'user' || agent === 'git' ? '' : ` --${place}`
+  const again = `stint hook install ${agent}${option}`
+  if (state === 'unreadable')
+    return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
+  const files = filesOf(installation)
+  const missing = describeMissing(files)
+  const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined
+  const untried = foreign && `it starts a file of the project, which was therefore not tried: ${foreign}`
+  const problems = [problem, missing, untried, tried].filter((text) => text !== undefined)
+  return {
+    problems: [
+      ...problems.map((each) => (typeof each === 'string' ? { problem: each, fix: again } : each)),
+      ...switchesOf(installation, workspace),
+    ],
+    notes: doublesOf(installation, workspace),
+  }
+}
+
+/** Describes where else an agent has hooks of stint: it runs all of them, in twice the time for nothing. */
+export function doublesOf(
+  { agent, path }: Pick<Installation, 'agent' | 'path'>,
+  workspace: string,
+): Problem[] {
+  // The guard of a repository and the shim before git see different commands.
+  if (agent === 'git') return []
+  const others = targetsToInspect([agent], undefined, workspace)
+    .map(inspect)
+    .filter((other) => other.commands.length > 0 && other.path !== path)
+  const inFiles = others.map((other) => ({
+    problem: `${agentTitle(agent)} runs the hooks in ${path} and those in ${other.path}: every hook runs twice`,
+    fix: `remove those in one of the files, such as \`stint hook uninstall ${agent} --${other.place}\``,
+  }))
+  return agent === 'claude' ? [...inFiles, ...pluginsBeside(path, workspace)] : inFiles
+}
+
+/** The plugin for Claude Code has the same hooks. */
+const pluginsBeside = (path: string, workspace: string): Problem[] =>
+  allPlaces
+    .flatMap((place) => settingsPath('claude', place, workspace) ?? [])
+    .flatMap((file) => {
+      const enabled = Object.entries(objectOr(readSettingsJson(file).enabledPlugins))
+      const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
+      if (plugin === undefined) return []
+      return {
+        problem: `${path} has hooks, and ${file} also enables the plugin ${plugin[0]}: every hook runs twice`,
+        fix: 'disable the plugin, or `stint hook uninstall claude`',
+      }
+    })
+
+/** The files that a hook starts or loads. */
+const filesOf = ({ agent, path, program }: Installation): readonly string[] =>
+  agent === 'opencode' ? importsOf(readSettingsFile(path).bytes?.toString() ?? '') : program
+
+/** A hook may outlive its program: a package manager removes a version, a project is cleaned. */
+function describeMissing(files: readonly string[]): string | undefined {
+  const gone = files.find((word) => (isAbsolute(word) ? !existsSync(word) : findOnPath(word) === undefined))
+  if (gone === undefined) return undefined
+  return isAbsolute(gone) ? `it starts ${gone}, which does not exist` : `${gone} is not on PATH`
+}
+
+const importsOf = (text: string): string[] =>
+  [...text.matchAll(/"(file:[^"]+)"/g)].flatMap(([, url = '']) => {
+    try {
+      return [fileURLToPath(url)]
+    } catch {
+      // The URL was edited, which `inspect` reports.
+      return []
+    }
+  })
+
+/**
+ * The first of these files that belongs to the project, if project settings name them. Trying such a hook
+ * would run code of the project's authors in a directory that the user may not trust yet.
+ */
+function findForeign(
+  { agent, place, path }: Pick<Installation, 'agent' | 'place' | 'path'>,
+  files: readonly string[],
+  workspace: string,
+): string | undefined {
+  if (place === 'user') return undefined
+  const own = realOf(programFile('stint-hook'))
+  // Codex reads the settings of the checkout that a worktree was made from.
+  const projects = agent === 'git' ? [workspace] : [workspace, dirname(dirname(path))]
+  return files.find((file) => {
+    const real = realOf((isAbsolute(file) ? file : findOnPath(file)) ?? '')
+    const isStint = dirname(real) === dirname(own) || real === realOf(process.execPath)
+    return !isStint && projects.some((project) => isWithin(real, realOf(project)))
+  })
+}
+
+const realOf = (path: string): string => (existsSync(path) ? realpathSync.native(path) : path)

@@ -1,0 +1,164 @@
+import { rmdirSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { ifPossible } from '../../../base/errors/if-possible.ts'
+import { ensureHome, ensureHomeDirectory, stintHome } from '../../../base/fs/home.ts'
+import { runProgram } from '../../../base/process/run-program.ts'
+import { shellWord } from '../../../base/text/escape.ts'
+import type { HookChoices } from '../../options.ts'
+import {
+  type Change,
+  type HookWriting,
+  installPart,
+  type SettingsPart,
+  uninstallPart,
+  wholeFile,
+} from '../change.ts'
+import type { Problem } from '../inspect.ts'
+import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
+import type { ShimTarget } from '../target.ts'
+
+const head = `#!/bin/sh
+# Written by \`stint hook install git --shim\`; \`stint hook uninstall git --shim\` removes it.
+`
+
+export const isOurShim = (text: string): boolean => text.startsWith(head)
+
+/** The name of the shim's directory. A shim never takes a program in such a directory for git. */
+export const shimDirectory = 'git-shim'
+
+/**
+ * The script that stands before git on PATH, in portable shell. Its variables begin with an underscore: git
+ * would get the value of one whose name its user has exported.
+ */
+export function shimText(
+  program: readonly string[],
+  { failClosed }: Pick<HookChoices, 'failClosed'>,
+): string {
+  const words = startWords(program).map(shellWord).join(' ')
+  const check = `${words} git shim ${failClosed ? '--fail-closed ' : ''}-- "$@" </dev/null >&2`
+  return `${head}# Everyday commands that only read go straight to git. stint is asked about all others, before git starts.
+
+${onlyReadsFunction}
+_git= _rest=$PATH:
+while [ -n "$_rest" ]; do
+  _directory=\${_rest%%:*} _rest=\${_rest#*:}
+  case $_directory in */${shimDirectory} | */${shimDirectory}/) continue ;; esac
+  _found=\${_directory:-.}/git
+  if [ -f "$_found" ] && [ -x "$_found" ] && ! [ "$_found" -ef "$0" ]; then _git=$_found; break; fi
+done
+if [ -z "$_git" ]; then echo "$0: there is no other git on PATH" >&2; exit 127; fi
+if [ "\${STINT_BYPASS-}" != 1 ] && ! only_reads "$@"; then
+  (${check}${failClosed ? '' : onlyRefusals}) || exit 1
+fi
+exec "$_git" "$@"
+`
+}
+
+/** The command with which a shim starts stint-hook; undefined if the shim was edited. */
+export function commandInShim(text: string): HookCommand | undefined {
+  const line = /^ {2}\((.* git) shim /m.exec(text)?.[1]
+  return line === undefined ? undefined : readCommand(line)
+}
+
+/**
+ * Recognizes the reading commands of prompts, editors and people in shell, without a process of its own.
+ * stint is asked about everything else, and knows more commands that only read (`gitOnlyReads`).
+ */
+export const onlyReadsFunction = `only_reads() {
+  while :; do
+    case \${1-} in
+    -C) [ $# -gt 1 ] || return 1; shift ;;
+    -p | --paginate | -P | --no-pager | --no-optional-locks) ;;
+    *) break ;;
+    esac
+    shift
+  done
+  # Options that write a file, start a program, or have gpg check a signature; git accepts shortened names.
+  for _word do
+    case $_word in
+    --o | --ou* | --op* | --ext-* | --fi | --fil* | --show-s | --show-si* | *%G* | *%*signature*) return 1 ;;
+    --*) ;;
+    -*O*) return 1 ;;
+    esac
+  done
+  case $#,\${1-} in 0, | 1,--version | 1,--help | 1,-h) return 0 ;; esac
+  _name=$1
+  shift
+  case $_name in
+  blame | cat-file | check-attr | check-ignore | cherry | count-objects | describe | diff | diff-files | \\
+  diff-index | diff-tree | for-each-ref | grep | help | log | ls-files | ls-tree | merge-base | name-rev | \\
+  rev-list | rev-parse | shortlog | show | show-ref | status | var | version) return 0 ;;
+  stash | worktree) [ "\${1-}" = list ]; return ;;
+  reflog) [ "\${1-show}" = show ]; return ;;
+  branch | remote | tag)
+    for _word do
+      case $_word in
+      -[arvl] | -vv | --all | --remotes | --list | --show-current | --no-color | --format=* | --sort=*) ;;
+      *) return 1 ;;
+      esac
+    done ;;
+  config | symbolic-ref)
+    while :; do
+      case $_name,\${1-} in
+      symbolic-ref,-q | symbolic-ref,--quiet | symbolic-ref,--short) shift ;;
+      config,--global | config,--local | config,--bool | config,--type=* | config,-z | config,--null) shift ;;
+      config,--get | config,--get-all | config,--get-regexp | config,-l | config,--list) return 0 ;;
+      *) break ;;
+      esac
+    done
+    # One operand is the name of what is read; config edit starts an editor.
+    case $_name,$#,\${1-} in symbolic-ref,1,[!-]* | config,1,[!-]*.*) ;; *) return 1 ;; esac ;;
+  *) return 1 ;;
+  esac
+}
+`
+
+/** The path of the shim of this user: a program named `git`, in a directory of its own for PATH. */
+export const shimPath = (): string => join(stintHome(), shimDirectory, 'git')
+
+export function installShim(
+  { agent, place, path }: ShimTarget,
+  { program, dryRun, choices }: HookWriting,
+): Promise<Change> {
+  if (!dryRun) {
+    ensureHome(stintHome())
+    ensureHomeDirectory(dirname(path))
+  }
+  const part = (): SettingsPart => wholeFile(path, head, () => shimText(program, choices()), 0o700)
+  return installPart({ agent, place, path }, { part, dryRun })
+}
+
+export async function uninstallShim({ agent, place, path }: ShimTarget, dryRun: boolean): Promise<Change> {
+  const part = wholeFile(path, head, () => '')
+  const change = await uninstallPart({ agent, place, path }, { part, dryRun })
+  // The directory is stint's own; one with other files stays.
+  if (change.outcome === 'removed' && !dryRun) ifPossible(() => rmdirSync(dirname(path)))
+  return change
+}
+
+/** The line that puts the shim before git. */
+export const pathLine = (path: string): string => `export PATH=${shellWord(dirname(path))}:"$PATH"`
+
+/**
+ * Asks a login shell of this user which git it runs; describes what is wrong if it is not the shim. The shell
+ * starts with a plain PATH, as at a login: this process may have inherited another one.
+ */
+export async function describeLoginShell(
+  path: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Problem | undefined> {
+  const shell = env.SHELL || userInfo().shell || '/bin/sh'
+  const { HOME, USER, LOGNAME, LANG, STINT_HOME } = env
+  const { stdout } = await runProgram(shell, ['-lc', 'command -v git'], {
+    env: { HOME, USER, LOGNAME, LANG, STINT_HOME, SHELL: shell, PATH: '/usr/local/bin:/usr/bin:/bin' },
+    timeoutMs: 10_000,
+  })
+  // A profile may print lines of its own first.
+  const found = stdout.trimEnd().split('\n').at(-1) || 'no git'
+  if (found === path) return undefined
+  return {
+    problem: `a login shell (${shell}) runs ${found} instead`,
+    fix: `add this line to its profile: ${pathLine(path)}`,
+  }
+}

@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import type { HookChoices } from '../options.ts'
+import { explained } from '../../base/errors/if-possible.ts'
+import { codedError, StintError } from '../../base/errors/stint-error.ts'
+import { lstatIfExists } from '../../base/fs/exists.ts'
+import type { SettingsAgentName, TargetName } from '../hosts/host.ts'
+import { hosts } from '../hosts/hosts.ts'
+import type { InstallPlace } from './agents.ts'
+import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
+import { commandInShim, isOurShim, shimText } from './git/shim.ts'
+import { isExecutable } from './own-program.ts'
+import { hostSettings } from './host-settings.ts'
+import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
+import { choicesOf } from './settings/command-text.ts'
+import { findHandlers, missingTools } from './settings/edit-hooks.ts'
+import { decode, readSettingsFile } from './settings/settings-file.ts'
+import type { HookTarget } from './target.ts'
+
+/** The hooks of stint in one target. */
+export interface Installation {
+  agent: TargetName
+  place: InstallPlace
+  path: string
+  /**
+   * `incomplete`: some are missing, or tools in their matchers. `edited`: they differ from what stint writes.
+   */
+  state: 'installed' | 'absent' | 'incomplete' | 'edited' | 'unreadable'
+  /** A description of what is wrong. */
+  problem?: string
+  /** The command line, or the path of the script or plugin, for each event. */
+  commands: { event: string; text: string }[]
+  program: string[]
+  choices: HookChoices
+}
+
+/** What is wrong with an installation. */
+export interface Problem {
+  problem: string
+  /** The command or action that solves it. */
+  fix: string
+}
+
+/** Reads the hooks of a target; changes nothing. */
+export function inspect(target: HookTarget): Installation {
+  const { agent, place, path } = target
+  const nothing = { agent, place, path, commands: [], program: [], choices: {} }
+  try {
+    if (target.kind === 'git') return { ...nothing, ...inspectGuard(path) }
+    if (target.kind === 'plugin') return { ...nothing, ...inspectPlugin(path) }
+    if (target.kind === 'shim') return { ...nothing, ...inspectShim(path) }
+    return { ...nothing, ...inspectSettings(target) }
+  } catch (error) {
+    if (!(error instanceof StintError)) throw error
+    return { ...nothing, state: 'unreadable', problem: error.message }
+  }
+}
+
+type Part = Pick<Installation, 'state'> & Partial<Installation>
+
+function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings' }>): Part {
+  const file = readSettingsFile(path)
+  if (!file.bytes?.includes('stint-hook')) return { state: 'absent' }
+  const { events } = hosts[agent]
+  const pre = events.find(({ kind }) => kind === 'pre')?.name
+  // The handler that can refuse a call comes first: the doctor tries that one.
+  const ours = findHandlers(decode(file.bytes).text, agent, hostSettings[agent].shape).toSorted(
+    (a, b) => Number(b.event === pre) - Number(a.event === pre),
+  )
+  const [first] = ours
+  if (first === undefined)
+    return { state: 'edited', problem: 'it names stint-hook, but not in a command as stint writes it' }
+  const found = {
+    commands: ours.map(({ event, text }) => ({ event, text })),
+    program: first.command.program,
+    choices: Object.assign({}, ...ours.map(({ command }) => choicesOf(command))) as HookChoices,
+  }
+  const missing = events.filter(
+    ({ name, forRecord }) =>
+      !ours.some(({ event }) => event === name) && (!forRecord || found.choices.record === true),
+  )
+  const unguarded = ours.flatMap(({ event, matcher }) =>
+    missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
+  )
+  const problems = [
+    ...(missing.length > 0 ? [`there is no hook for ${missing.map(({ name }) => name).join(', ')}`] : []),
+    ...(unguarded.length > 0 ? [`it does not guard ${[...new Set(unguarded)].join(', ')}`] : []),
+  ]
+  if (problems.length === 0) return { state: 'installed', ...found }
+  return { state: 'incomplete', problem: problems.join('; '), ...found }
+}
+
+function inspectGuard(directory: string): Part {
+  const guards = guardEvents.flatMap((event) => {
+    const path = join(directory, event.name)
+    const { bytes } = readSettingsFile(path)
+    const guard = guardIn(bytes?.toString() ?? '')
+    return guard === undefined ? [] : [{ event, guard, path }]
+  })
+  const [first] = guards
+  if (first === undefined) return { state: 'absent' }
+  const commands = guards.map(({ event, path }) => ({ event: event.name, text: path }))
+  const command = commandIn(first.guard)
+  const program = command?.program ?? []
+  const choices = first.guard.includes(' --fail-closed') ? { failClosed: true } : {}
+  const found = { commands, program, choices }
+  if (guards.some(({ event, guard }) => guard !== guardText(event, program, choices)))
+    return { state: 'edited', problem: 'the guard differs from what this version of stint writes', ...found }
+  const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
+  const dead = guards.filter(({ path }) => !isExecutable(path))
+  if (missing.length > 0)
+    return {
+      state: 'incomplete',
+      problem: `there is no guard in ${missing.map(({ name }) => name).join(', ')}`,
+      ...found,
+    }
+  if (dead.length > 0)
+    return {
+      state: 'incomplete',
+      problem: `git does not run hooks that are not executable: ${dead.map(({ path }) => path).join(', ')}`,
+      ...found,
+    }
+  return { state: 'installed', ...found }
+}
+
+function inspectPlugin(path: string): Part {
+  const { bytes } = readSettingsFile(path)
+  const text = bytes?.toString() ?? ''
+  if (!isOurPlugin(text)) return { state: 'absent' }
+  const found = { commands: [{ event: 'plugin', text: path }], choices: choicesInPlugin(text) }
+  if (isUnmodifiedPlugin(text)) return { state: 'installed', ...found }
+  return { state: 'edited', problem: 'the plugin differs from what stint writes', ...found }
+}
+
+function inspectShim(path: string): Part {
+  const isThere = explained(
+    (error) => codedError(error, `read ${path}`),
+    // Also false if the home is a file.
+    () => lstatIfExists(path) !== undefined,
+  )
+  if (!isThere) return { state: 'absent' }
+  const text = readSettingsFile(path).bytes?.toString() ?? ''
+  if (!isOurShim(text)) return { state: 'absent' }
+  const program = commandInShim(text)?.program ?? []
+  const choices = text.includes(' --fail-closed ') ? { failClosed: true } : {}
+  const found = { commands: [{ event: 'shim', text: path }], program, choices }
+  if (text !== shimText(program, choices))
+    return { state: 'edited', problem: 'the shim differs from what this version of stint writes', ...found }
+  if (!isExecutable(path)) return { state: 'incomplete', problem: 'the shim is not executable', ...found }
+  return { state: 'installed', ...found }
+}
+
+/** True for the script before git on PATH, which is for all repositories of the user. */
+export const isShim = ({ commands }: Pick<Installation, 'commands'>): boolean => commands[0]?.event === 'shim'
+
+/** Why the agent ignores this file, which it does silently; undefined if the agent can read it. */
+export function unreadableBy(agent: SettingsAgentName, bytes: Buffer | undefined): string | undefined {
+  const { strict } = hostSettings[agent]
+  if (bytes === undefined || strict === undefined) return undefined
+  const { text, bom } = decode(bytes)
+  const { title } = hosts[agent]
+  if (strict === 'noMark' && bom) return `${title} cannot read a file with a byte order mark`
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch {
+    return `${title} cannot read a file with comments or trailing commas, and ignores all of its settings`
+  }
+}

@@ -1,0 +1,74 @@
+import type { HostName } from '../hosts/host.ts'
+import { agentTitle, hosts } from '../hosts/hosts.ts'
+import { defaultChoices, type HookChoices } from '../options.ts'
+import { type Change, type HookWriting, installPart, type SettingsPart, uninstallPart } from './change.ts'
+import { installGuard, uninstallGuard } from './git/guard.ts'
+import { installShim, uninstallShim } from './git/shim.ts'
+import { ownProgram, withScript } from './own-program.ts'
+import { inspect, unreadableBy } from './inspect.ts'
+import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
+import { choiceFlags } from './settings/command-text.ts'
+import { hooksPart } from './settings/hooks-part.ts'
+import type { HookTarget } from './target.ts'
+
+export interface InstallOptions extends HookChoices {
+  dryRun: boolean
+  warn(message: string): void
+}
+
+/** Installs or updates the hooks of one target; choices that are not given stay as they are installed. */
+export async function installHooks(
+  target: HookTarget,
+  { warn, dryRun, ...given }: InstallOptions,
+): Promise<Change[]> {
+  const { place, path } = target
+  const inProject = place === 'project'
+  const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && inProject
+  const { program: plain, warning } = ownProgram('stint-hook', shared)
+  const program = withScript(target.agent, plain)
+  if (warning !== undefined) warn(warning)
+  // The plugin's file imports stint by a path that exists only on this machine.
+  if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
+  const unused = choiceFlags(pick(given, (choice) => !isUsed(target.agent, choice)))
+  if (unused.length > 0)
+    warn(
+      `${agentTitle(target.agent)} does not use ${unused.filter((word) => word.startsWith('--')).join(', ')}`,
+    )
+  // Read under the lease of the file: two installations at the same time keep the choices of both.
+  const options: HookWriting = { choices: () => withInstalled(target, given), dryRun, program }
+  if (target.kind === 'git') return installGuard(target, options)
+  if (target.kind === 'shim') return [await installShim(target, options)]
+  if (target.kind === 'plugin') return [await installPlugin(target, options)]
+  const { agent } = target
+  const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), program, place })
+  const change = await installPart({ agent, place, path }, { part, dryRun })
+  const problem = unreadableBy(target.agent, change.after)
+  if (problem !== undefined) warn(`${path}: ${problem}`)
+  return [change]
+}
+
+/** The given choices, and for each that is not given the installed one; none that is the default anyway. */
+function withInstalled(target: HookTarget, given: HookChoices): HookChoices {
+  const all = { ...inspect(target).choices, ...pick(given, (choice) => given[choice] !== undefined) }
+  return pick(all, (choice) => isUsed(target.agent, choice) && all[choice] !== defaultChoices[choice])
+}
+
+const pick = (choices: HookChoices, isPicked: (choice: keyof HookChoices) => boolean): HookChoices =>
+  Object.fromEntries(Object.entries(choices).filter(([name]) => isPicked(name as keyof HookChoices)))
+
+/** True if the choice changes anything for this agent. */
+function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
+  if (agent === 'git') return choice === 'failClosed'
+  if (choice === 'subagents') return hosts[agent].subagentEnd !== undefined
+  // OpenCode does not pass its plugins the words of a prompt.
+  return choice !== 'prompts' || agent !== 'opencode'
+}
+
+/** Removes the hooks of one target, and nothing else. */
+export async function uninstallHooks(target: HookTarget, dryRun: boolean): Promise<Change[]> {
+  if (target.kind === 'git') return uninstallGuard(target, dryRun)
+  if (target.kind === 'shim') return [await uninstallShim(target, dryRun)]
+  if (target.kind === 'plugin') return [await uninstallPlugin(target, dryRun)]
+  const { agent, place, path } = target
+  return [await uninstallPart({ agent, place, path }, { part: hooksPart(agent), dryRun })]
+}

@@ -1,0 +1,63 @@
+import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser'
+import { StintError } from '../../../base/errors/stint-error.ts'
+
+/** Parses JSON with comments and trailing commas into a tree with offsets; throws `SETTINGS_INVALID`. */
+export function parseJson(text: string): Node {
+  const errors: ParseError[] = []
+  const root = parseNested(text, errors)
+  const [error] = errors
+  if (root !== undefined && error === undefined) return root
+  const at = positionOf(text, error?.offset ?? 0)
+  const what = error === undefined ? 'it is empty' : printParseErrorCode(error.error)
+  throw new StintError(
+    'SETTINGS_INVALID',
+    `not valid JSON: ${what} in line ${at.line}, column ${at.column}`,
+    {
+      detail: `line=${at.line} column=${at.column}`,
+    },
+  )
+}
+
+function parseNested(text: string, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, disallowComments: false })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new StintError('SETTINGS_INVALID', 'it is nested too deeply', { cause: error })
+  }
+}
+
+/** The value of a property; the last one if its name occurs twice, as in `JSON.parse`. */
+export const propertyOf = (node: Node | undefined, name: string): Node | undefined =>
+  node?.type === 'object'
+    ? node.children?.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1]
+    : undefined
+
+/** True if the text has a comment, which is its user's. */
+export const hasComment = (text: string): boolean => stripComments(text) !== text
+
+export type JsonPath = readonly (string | number)[]
+
+/** The node at a path, if there is one. */
+export function nodeAt(root: Node, path: JsonPath): Node | undefined {
+  let node: Node | undefined = root
+  for (const step of path)
+    node =
+      typeof step === 'string'
+        ? propertyOf(node, step)
+        : node?.type === 'array'
+          ? node.children?.[step]
+          : undefined
+  return node
+}
+
+function positionOf(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The value if it is an object, else an empty object. */
+export const objectOr = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null ? (value as JsonObject) : {}

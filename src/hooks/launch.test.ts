@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { copyPrograms } from '../../test/support/copy-tree.ts'
+import { HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
+import { projectRoot } from '../../test/support/world.ts'
+import type { SettingsAgentName } from './hosts/host.ts'
+
+/** A copy of the installation, and hooks started from it. */
+class Installed extends HookWorld {
+  readonly bin = join(this.tmp, 'bin')
+
+  constructor() {
+    super()
+    copyPrograms(join(projectRoot, 'dist/bin'), this.bin)
+  }
+
+  async fire(host: SettingsAgentName, moment: Moment, record = false, session?: string) {
+    const line = lineOf(host, moment, { record }, [process.execPath, join(this.bin, 'stint-hook.cjs')])
+    const named = session === undefined ? {} : { session }
+    return outcome(host, await this.startHook(host, moment, { line, ...named }).finished)
+  }
+
+  /** The bytes of the only cache. */
+  get cache(): Buffer {
+    return readFileSync(join(this.bin, readdirSync(this.bin).find((name) => name.endsWith('.cache')) ?? ''))
+  }
+
+  get caches(): string[] {
+    return readdirSync(this.bin)
+      .filter((name) => name.includes('.cache'))
+      .map((name) => name.replace(/-[0-9a-f]{16}-.*\.cache$/, ''))
+      .sort()
+  }
+}
+
+test('a tool call makes the code cache, other events do not', async () => {
+  await using world = new Installed()
+  await world.fire('claude', 'start')
+  await world.fire('claude', 'prompt')
+  expect(world.caches).toEqual([])
+  expect(await world.fire('claude', 'pre')).toMatchObject({ allowed: true })
+  expect(world.caches).toEqual(['hook-main'])
+  expect(await world.fire('claude', 'pre', true)).toMatchObject({ allowed: true })
+  expect(world.caches).toEqual(['hook-main', 'hook-record'])
+  expect(await world.fire('claude', 'pre', true)).toMatchObject({ allowed: true })
+  expect(readdirSync(join(world.home, 'hook-queue'))).toHaveLength(2)
+})
+
+test('the first three calls that pass, and that are refused, add their functions to the code cache', async () => {
+  await using world = new Installed()
+  const seen: Buffer[] = []
+  for (const session of ['mine', 'other'])
+    for (let count = 0; count < 4; count++) {
+      const { allowed } = await world.fire('claude', 'pre', false, session)
+      expect(allowed).toBe(session === 'mine')
+      seen.push(world.cache)
+    }
+  const isNew = seen.map((bytes, index) => index === 0 || !bytes.equals(seen[index - 1] ?? bytes))
+  expect(isNew).toEqual([true, true, true, false, true, true, true, false])
+  expect(seen.map((bytes) => bytes.at(-1))).toEqual([1, 2, 3, 3, 0x13, 0x23, 0x33, 0x33])
+})
+
+test('a damaged code cache is ignored and made again', async () => {
+  await using world = new Installed()
+  await world.fire('claude', 'pre')
+  const cache = readdirSync(world.bin).find((name) => name.endsWith('.cache')) ?? ''
+  const path = join(world.bin, cache)
+  const size = readFileSync(path).length
+  for (const damaged of [
+    Buffer.alloc(0),
+    Buffer.from('nonsense'),
+    readFileSync(path).subarray(0, size / 2),
+  ]) {
+    writeFileSync(path, damaged)
+    expect(await world.fire('claude', 'pre')).toMatchObject({ allowed: true })
+    expect(readFileSync(path).length).toBeGreaterThan(size / 2)
+  }
+  rmSync(path)
+  expect(await world.fire('claude', 'post')).toMatchObject({ allowed: true })
+})
