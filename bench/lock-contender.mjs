@@ -14,7 +14,8 @@ const waits = []
 const cpuBefore = process.cpuUsage()
 let wantedAt = process.hrtime.bigint()
 while (waits.length < Number(count)) {
-  const release = take()
+  const taken = take()
+  const release = taken instanceof Promise ? await taken : taken
   if (release === undefined) {
     // For every kind of lock the same short, random pause, so that the processes do not run in step.
     Atomics.wait(cell, 0, 0, 0.05 + Math.random() * 0.4)
@@ -24,7 +25,8 @@ while (waits.length < Number(count)) {
   waits.push(Number(takenAt - wantedAt))
   const until = takenAt + BigInt(holdUs) * 1000n
   while (process.hrtime.bigint() < until);
-  release()
+  const released = release()
+  if (released instanceof Promise) await released
   wantedAt = process.hrtime.bigint()
 }
 const { user, system } = process.cpuUsage(cpuBefore)

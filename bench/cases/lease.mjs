@@ -23,13 +23,15 @@ const kind = (name) => ({
   name,
   async check(state) {
     const take = await lockKinds[name](directoryFor(state, name), state.library, 'one')
-    const release = take()
+    const release = await take()
     assert.equal(typeof release, 'function')
-    release()
+    await release()
   },
   async run(state) {
     const take = await lockKinds[name](directoryFor(state, name), state.library, 'one')
-    return costOf(cycles, () => take()())
+    return name === 'stint'
+      ? await costOfAsync(cycles, async () => await (await take())())
+      : costOf(cycles, () => take()())
   },
 })
 
@@ -92,11 +94,11 @@ const refresh = {
   contenders: [
     {
       name: 'stint',
-      check: (state) => assert(held(state).refreshSync()),
-      run(state) {
-        const lease = held(state)
-        const cost = costOf(cycles, () => lease.refreshSync())
-        lease.releaseSync()
+      check: async (state) => assert(await (await held(state)).refresh()),
+      async run(state) {
+        const lease = await held(state)
+        const cost = await costOfAsync(cycles, () => lease.refresh())
+        await lease.release()
         return cost
       },
     },
@@ -107,7 +109,7 @@ const refresh = {
 function held(state) {
   const directory = directoryFor(state, 'refresh')
   process.env.STINT_HOME = join(directory, 'home')
-  return state.acquireLeaseSync({ workspace: directory, sessionId: 'one' })
+  return state.acquireLease({ workspace: directory, sessionId: 'one' })
 }
 
 const peers = ['stint', 'proper-lockfile sync', 'better-sqlite3 BEGIN IMMEDIATE']
@@ -182,10 +184,10 @@ const holdMs = 5000
 /** The CPU time of processes that wait for a lock while this one holds it. */
 async function idleCost(state, name, ms) {
   const directory = directoryFor(state, name)
-  const release = (await lockKinds[name](directory, state.library, 'holder'))()
+  const release = await (await lockKinds[name](directory, state.library, 'holder'))()
   const meanwhile = async () => {
     await new Promise((resolve) => setTimeout(resolve, ms))
-    release()
+    await release()
   }
   const { reports } = await contend(state, directory, name, { processes: 32, count: 1, meanwhile })
   return reports.reduce((sum, { cpu }) => sum + cpu, 0)

@@ -13,7 +13,7 @@ import { WorkspaceClaims } from './workspace-claims.ts'
 /** A workspace whose leases are kept in the home of the test. */
 class ActivityWorld extends LockWorld {
   readonly store = homeStore(this.env)
-  readonly claims = WorkspaceClaims.open(this.store, { workspace: this.workspace })
+  readonly opened = WorkspaceClaims.open(this.store, { workspace: this.workspace })
   readonly log = join(this.home, 'activity', `${this.key}.log`)
 
   lease(sessionId: string, more: { paths?: string[]; purpose?: string; wait?: number } = {}) {
@@ -24,7 +24,7 @@ class ActivityWorld extends LockWorld {
 
   /** What the log says, without times and numbers. */
   async kinds(): Promise<string[]> {
-    const activities = await this.claims.activity.read()
+    const activities = await this.opened.activity.read()
     return activities.map(({ kind, session_id, by }) => [kind, session_id, by].filter(Boolean).join(' '))
   }
 }
@@ -32,7 +32,7 @@ class ActivityWorld extends LockWorld {
 test('of a refusal that is repeated, the origin is not looked up again', async () => {
   await using world = new ActivityWorld()
   await world.lease('first')
-  const { record, observation } = await world.claims.read()
+  const { record, observation } = await world.opened.read()
   const [holder] = record.claims
   let looks = 0
   const request = {
@@ -47,20 +47,20 @@ test('of a refusal that is repeated, the origin is not looked up again', async (
     },
   }
   for (let count = 0; count < 3; count++)
-    if (holder) await world.claims.activity.noteBlocked('refusal', request, holder, observation.now)
-  const [, refusal] = await world.claims.activity.read()
+    if (holder) await world.opened.activity.noteBlocked('refusal', request, holder, observation.now)
+  const [, refusal] = await world.opened.activity.read()
   expect(looks).toBe(1)
   expect(refusal).toMatchObject({ kind: 'refusal', by: 'first', origin: { agent: 'Claude Code' } })
 })
 
 test('the log has each grant, wait, refusal, release and break, and no refresh', async () => {
   await using world = new ActivityWorld()
-  const { claims } = world
+  const { opened: claims } = world
   const first = await world.lease('first', { purpose: 'the API' })
   await first.refresh()
   await world.lease('first')
   await expect(world.lease('second')).rejects.toThrow('held by first')
-  await expect(world.lease('second', { wait: 20 })).rejects.toThrow('held by first')
+  await expect(world.lease('second', { wait: 500 })).rejects.toThrow('held by first')
   await first.release()
   const second = await world.lease('second')
   await claims.break({ session_id: 'second', fence: second.fence }, { by: 'ada', reason: 'hung', at: 1 })
@@ -112,13 +112,13 @@ test('a claim whose processes are dead is noted as taken over, by the session th
   world.plantClaim({ holders: [dead], acquired_at: Date.now() - 5000 })
   await (await world.lease('next')).release()
   expect(await world.kinds()).toEqual(['takeover planted next', 'grant next', 'release next'])
-  const [{ held_ms } = {}] = await world.claims.activity.read()
+  const [{ held_ms } = {}] = await world.opened.activity.read()
   expect(held_ms).toBeGreaterThanOrEqual(4900)
 })
 
 test('paths that a session adds are a grant, and paths that it gives up are a release', async () => {
   await using world = new ActivityWorld()
-  const { claims } = world
+  const { opened: claims } = world
   await world.lease('a', { paths: ['src'] })
   await world.lease('a', { paths: ['docs'] })
   await claims.release({ sessionId: 'a', paths: ['src'] })
@@ -175,7 +175,7 @@ test.each(hostile)('%s in place of a log disturbs no lease', async (_what, plant
   const lease = await world.lease('a')
   await expect(world.lease('b')).rejects.toThrow('held by a')
   await lease.release()
-  for (const { session_id } of await world.claims.activity.read()) expect(['a', 'b']).toContain(session_id)
+  for (const { session_id } of await world.opened.activity.read()) expect(['a', 'b']).toContain(session_id)
 })
 
 test('a full disk and a read-only directory of logs disturb no lease', async () => {

@@ -1,21 +1,28 @@
+import { sleep, systemClock } from '../base/process/clock.ts'
 import { timerMs } from '../base/text/duration.ts'
 import type { Register } from './register.ts'
 
-/** How often to look without a hint, in milliseconds: the death of a holder changes no record. */
-const pollMs = { first: 1, most: 500 }
+/** For so long a waiter looks again at once: most claims of programs are short, and a timer takes longer. */
+const hastyMs = 5
+/** The pauses of a hasty waiter, in milliseconds: random, so that waiters do not look in step. */
+const hastyPauseMs = { least: 0.05, most: 0.4 }
 
-/** A pause that is longer than this is watched: a watcher costs more than a few looks. */
-const watchFromMs = 20
+/** The pauses after that; the last ones also find a holder that has died, which changes no record. */
+const pauseMs = { first: 1, growth: 1.3, most: 500 }
+
+/** A waiter that pauses for longer watches the key. */
+const watchFromMs = 50
 
 /**
- * Waits for changes of a key. The first pauses are short, because a claim may be free in a moment; then a
- * watcher wakes this waiter, with a look now and then in case the system has no watchers left (inotify(7),
- * `max_user_watches`).
+ * Waits for changes of a key. A waiter looks often at first, then less and less often, and is then woken by a
+ * watcher, with a look now and then in case the system has no watchers left (inotify(7), `max_user_watches`).
+ * Many watchers would be woken together by every change, so no waiter watches a key that changes often.
  */
 export class Changes {
   readonly #register: Register
   readonly #key: string
-  #pauseMs = pollMs.first
+  readonly #startedAtMs = systemClock.mono()
+  #pauseMs = pauseMs.first
   #unwatch: (() => void) | undefined
   /** The key has changed since the last pause began: the caller may have read it before that. */
   #hasChanged = false
@@ -26,11 +33,17 @@ export class Changes {
     this.#key = key
   }
 
+  /** The wait is no longer a short one. */
+  get isLong(): boolean {
+    return this.#pauseMs > watchFromMs
+  }
+
   /** Resolves after a change, after a pause that grows with each call, or after `maxMs`. */
   async next(maxMs: number, signal?: AbortSignal): Promise<void> {
+    if (systemClock.mono() - this.#startedAtMs < hastyMs) return await hastyPause()
     const ms = Math.min(maxMs, this.#pauseMs * (0.5 + Math.random()))
-    this.#pauseMs = Math.min(pollMs.most, this.#pauseMs * 1.5)
-    if (ms > watchFromMs) this.#watch()
+    this.#pauseMs = Math.min(pauseMs.most, this.#pauseMs * pauseMs.growth)
+    if (this.isLong) this.#watch()
     await this.#changeWithin(ms, signal)
   }
 
@@ -69,4 +82,10 @@ export class Changes {
   [Symbol.dispose](): void {
     this.#unwatch?.()
   }
+}
+
+/** A timer lasts for a millisecond at least: this thread sleeps for less, and lets the event loop turn. */
+async function hastyPause(): Promise<void> {
+  sleep(hastyPauseMs.least + Math.random() * (hastyPauseMs.most - hastyPauseMs.least))
+  await new Promise((resolve) => setImmediate(resolve))
 }

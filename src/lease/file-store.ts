@@ -10,11 +10,18 @@ import { homeActivityLogs } from './activity-log.ts'
 import { fileRegister, nodeFiles, type RegisterFiles, withoutLinks } from './file-register.ts'
 import type { LeaseStore, WaiterEntries } from './register.ts'
 
+/** One store for each home: its activity logs gather the lines of quick changes. */
+const homeStores = new Map<string, LeaseStore>()
+
 /** The leases of this user, in the home: claims in `locks`, waiters in `waiting`, logs in `activity`. */
 export function homeStore(env: NodeJS.ProcessEnv = process.env): LeaseStore {
-  const home = stintHome(env)
-  return fileStore(home, homeFiles(home))
+  const name = `${env.STINT_HOME} ${env.HOME}`
+  const store = homeStores.get(name) ?? openHome(stintHome(env))
+  homeStores.set(name, store)
+  return store
 }
+
+const openHome = (home: string): LeaseStore => fileStore(home, homeFiles(home))
 
 /** Leases in a directory. */
 export const fileStore = (home: string, files: RegisterFiles = nodeFiles): LeaseStore => ({

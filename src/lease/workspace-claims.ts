@@ -182,7 +182,7 @@ export class WorkspaceClaims {
     signal?.throwIfAborted()
     let decided = await this.#acquireAfterWaiters(request)
     if (!decided.answer.granted && waitMs > 0)
-      decided = await this.#wait(request, decided, decided.answer, waitMs, onWait?.() ?? signal)
+      decided = await this.#wait(request, decided, waitMs, onWait?.() ?? signal)
     if (!decided.answer.granted)
       await this.activity.noteBlocked('refusal', request, decided.answer.by, decided.observation.now)
     return decided
@@ -218,28 +218,33 @@ export class WorkspaceClaims {
   async #wait(
     request: AcquireRequest,
     refused: Decided<AcquireAnswer>,
-    { by }: Refused,
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Decided<AcquireAnswer>> {
-    const { now } = refused.observation
     const end = systemClock.mono() + waitMs
-    const { sessionId: session_id, paths, mode } = request
-    const waiter = makeWaiter({ session_id, paths, mode, origin: request.origin?.() }, waitMs, now)
-    await using _entry = await this.#enter(waiter)
     using changes = new Changes(this.store.register, this.key)
-    await this.activity.noteBlocked('wait', request, by, now)
-    for (let decided = refused; ; decided = await this.change(decisionOn(request))) {
-      const leftMs = end - systemClock.mono()
-      if (decided.answer.granted || leftMs <= 0) return decided
-      await changes.next(Math.min(decided.answer.retryAfterMs, leftMs), signal)
-      signal?.throwIfAborted()
+    const retryWhile = async (decided: Decided<AcquireAnswer>, goesOn: () => boolean) => {
+      for (let latest = decided; ; latest = await this.change(decisionOn(request))) {
+        const leftMs = end - systemClock.mono()
+        if (latest.answer.granted || leftMs <= 0 || !goesOn()) return latest
+        await changes.next(Math.min(latest.answer.retryAfterMs, leftMs), signal)
+        signal?.throwIfAborted()
+      }
     }
+    // Most waits are shorter than it takes to show and to log them.
+    const decided = await retryWhile(refused, () => !changes.isLong)
+    const { answer } = decided
+    if (answer.granted || systemClock.mono() >= end) return decided
+    await using _entry = await this.#enter(request, waitMs, refused.observation.now)
+    await this.activity.noteBlocked('wait', request, answer.by, decided.observation.now)
+    return await retryWhile(decided, () => true)
   }
 
   /** Shows a waiter to others until it is disposed of. A waiter that cannot be shown waits all the same. */
-  async #enter(waiter: Waiter): Promise<AsyncDisposable> {
+  async #enter(request: AcquireRequest, waitMs: number, since: Now): Promise<AsyncDisposable> {
     const { waiters } = this.store
+    const { sessionId: session_id, paths, mode, origin } = request
+    const waiter = makeWaiter({ session_id, paths, mode, origin: origin?.() }, waitMs, since)
     const id = await waiters.add(this.key, JSON.stringify(waiter)).catch(() => undefined)
     return {
       [Symbol.asyncDispose]: async () => {
