@@ -30,6 +30,8 @@ export const loaded = {
     inventory: 'src/sweep/inventory/index.ts',
     completion: 'src/cli/completion/completion.ts',
     demo: 'src/cli/demo/demo.ts',
+    init: 'src/cli/init/init.ts',
+    overview: 'src/cli/status/overview.ts',
     mcp: 'src/cli/mcp/mcp.ts',
     'mcp-server': 'src/cli/mcp/serve.ts',
     temp: 'src/cli/temp/temp.ts',
