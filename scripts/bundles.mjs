@@ -21,7 +21,7 @@ export const loaded = {
     'watch-screen': 'src/cli/terminal/watch-screen.ts',
     'check-postgres': 'src/cli/health/postgres.ts',
     doctor: 'src/cli/doctor/doctor.ts',
-    'session-repair': 'src/session/files/repair.ts',
+    'session-repair': 'src/session/repair.ts',
     'examine-hooks': 'src/hook-install/doctor/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',
     hook: 'src/cli/hook/hook.ts',

@@ -26,7 +26,7 @@ const walks: Walk[] = [
     entry: /\bappend\(/,
     effect: /\bfdatasync/,
     domains: ['session/'],
-    maxFiles: 10,
+    maxFiles: 13,
   },
   {
     heading: 'From `acquireLease` to `symlink`',
@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/', 'cli/sessions/'],
-    maxFiles: 20,
+    maxFiles: 22,
   },
 ]
 

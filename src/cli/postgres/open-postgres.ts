@@ -1,7 +1,7 @@
 import type { Register } from '../../lease/index.ts'
 import { postgresRegister } from '../../postgres/register.ts'
-import { PostgresDriver } from '../../postgres/store/driver.ts'
-import { createStore, type DriverStore } from '../../session/index.ts'
+import { PostgresMedium } from '../../postgres/store/medium.ts'
+import { type BuiltInStore, createStore } from '../../session/index.ts'
 import { openPool } from './open-pool.ts'
 
 /** Opens the register on a server. This file is loaded only where a server is named. */
@@ -9,5 +9,5 @@ export const openPostgresRegister = (url: string): Register =>
   postgresRegister({ pool: openPool(url) }) as Register
 
 /** Opens the sessions on a server. */
-export const openPostgresStore = (url: string): DriverStore =>
-  createStore(new PostgresDriver({ pool: openPool(url) }))
+export const openPostgresStore = (url: string): BuiltInStore =>
+  createStore(new PostgresMedium({ pool: openPool(url) }))

@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { homeRegister, type Register } from '../../lease/index.ts'
-import type { DriverStore } from '../../session/index.ts'
+import type { BuiltInStore } from '../../session/index.ts'
 import type { Answers, SessionView } from '../../ui/protocol.ts'
 import { breakClaim } from '../lock/end-claim.ts'
 import { removeSessions } from '../sessions/rm.ts'
@@ -39,7 +39,7 @@ export function uiEndpoints({
   readOnly,
 }: {
   register: Register
-  store: DriverStore
+  store: BuiltInStore
   readOnly: boolean
 }): Endpoints {
   const home = homeRegister()
@@ -97,7 +97,7 @@ export function uiEndpoints({
 }
 
 /** The acts without an outcome. The session is closed already, whatever state its audit log is in. */
-const unsettledActs = async (store: DriverStore, id: string): Promise<SessionView['unsettled']> =>
+const unsettledActs = async (store: BuiltInStore, id: string): Promise<SessionView['unsettled']> =>
   await (await store.inspect(id)).unsettled().catch(() => [])
 
 const readOnlyError = (): StintError =>

@@ -9,7 +9,7 @@ import {
   type Register,
   WorkspaceClaims,
 } from '../../lease/index.ts'
-import type { DriverStore } from '../../session/index.ts'
+import type { BuiltInStore } from '../../session/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import type { NowFeed } from './now-feed.ts'
@@ -19,7 +19,7 @@ import type { RequestFields } from './request-fields.ts'
 export interface UiParts {
   /** The register of the home, where hooks keep their claims, then that of a server if one is named. */
   registers: readonly Register[]
-  store: DriverStore
+  store: BuiltInStore
   feed: NowFeed
 }
 

@@ -20,7 +20,7 @@ export interface PurgeReport {
   leases: number
 }
 
-const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state'] as const
+const tables = ['journal', 'audit', 'revision', 'blob', 'state'] as const
 
 /**
  * Deletes removed sessions and unused leases for good; nothing else in stint does. The role must be allowed
