@@ -194,12 +194,12 @@ export const sessionCases: StoreCases = {
   },
   async 'a session of another kind of store is refused'(store, place) {
     await (await place.medium()).load(manifestOf('foreign', 'another'), noContents)
+    await rejects('RESUME_MISMATCH', store.resume('foreign'))
     await rejects(
       'RESUME_MISMATCH',
-      store.resume('foreign'),
       store.visit('foreign', () => {}),
-      store.inspect('foreign'),
     )
+    await rejects('RESUME_MISMATCH', store.inspect('foreign'))
     await fails(store.resume('foreign'), { exit: 6 })
   },
   async 'of many processes that resume or create a session at once, one creates it and all get it'(
