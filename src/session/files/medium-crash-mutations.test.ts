@@ -7,7 +7,7 @@ import { workloadNamed } from '../../../test/support/crash-workloads.ts'
 import { poolMutations, withQueue } from '../../../test/support/pool-mutations.ts'
 
 const bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
-/** The bounds of nested searches in `driver-crash.test.ts`. */
+/** The bounds of nested searches in `medium-crash.test.ts`. */
 const few = { allSubsetsOf: 1, tearEvery: 301, combinations: 1 }
 
 test.each(mutations)('the crash search notices $name', async ({ workload: name, killed, ...wraps }) => {
