@@ -1,4 +1,4 @@
-// Runs `stint demo` and draws its output as docs/demo.svg: `npm run demo-picture`, after a build.
+// Runs `stint demo` and draws its scene of the undo as docs/undo.svg: `npm run demo-picture`, after a build.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,16 +13,18 @@ const escapeCharacter = '\x1b'
 const codePattern = new RegExp(`(${escapeCharacter}\\[\\d+m)`, 'g')
 const colours = { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341' }
 
-/** The output of the demo, without the paths, ids and pids that differ from run to run. */
+/** The scene of the undo, without the ids and times that differ from run to run. */
 function recordDemo() {
   const tmp = mkdtempSync(join(tmpdir(), 'stint-picture-'))
   try {
     const env = { ...process.env, STINT_TMP_ROOT: tmp, STINT_HOME: join(tmp, 'home'), FORCE_COLOR: '1' }
     const text = execFileSync(process.execPath, [bin, 'demo'], { env, encoding: 'utf8' })
-    return text
-      .replaceAll(/\/\S*\/workspace/g, '~/project')
-      .replaceAll(/kill -9 \d+/g, 'kill -9 4711')
-      .replaceAll(/ses_[0-9A-Z]{26}/g, 'ses_01…')
+    const [, scene = ''] = /\n[^\n]*2\. Undo one[^\n]*\n([^]*?)\n\n[^\n]*3\. /.exec(text) ?? []
+    return scene
+      .replace(/^.*git init.*\n/m, '')
+      .replaceAll(/^( *)[0-9a-z]{8}(.* ada )/gm, '$15k2m9x1p$2')
+      .replaceAll(/^( *)[0-9a-z]{8}(.* bob )/gm, '$19h4t0c7w$2')
+      .replaceAll(/\d{4}(-\d\d){2} (\d\d:){2}\d\d/g, '2026-11-18 09:41:00')
   } finally {
     rmSync(tmp, { recursive: true, force: true })
   }
@@ -62,7 +64,7 @@ function drawLine(line, index) {
 }
 
 function draw(text) {
-  const lines = ['\x1b[2m$\x1b[22m \x1b[1mnpx stint demo\x1b[22m', ...text.trimEnd().split('\n')]
+  const lines = text.trimEnd().split('\n')
   const longest = Math.max(...lines.map((line) => line.replaceAll(codePattern, '').length))
   const width = Math.ceil(longest * size.column + 2 * size.margin)
   const height = size.bar + 2 * size.margin + lines.length * size.line
@@ -70,7 +72,7 @@ function draw(text) {
     (fill, i) => `<circle cx="${20 + i * 18}" cy="17" r="6" fill="${fill}"/>`,
   )
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="What stint demo prints">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="An undo of one session that keeps what another one changed in the same file">`,
     `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
     ...dots,
     `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="${size.font}" fill="#e6edf3">`,
@@ -81,4 +83,4 @@ function draw(text) {
   ].join('\n')
 }
 
-writeFileSync(join(root, 'docs/demo.svg'), draw(recordDemo()))
+writeFileSync(join(root, 'docs/undo.svg'), draw(recordDemo()))

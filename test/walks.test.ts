@@ -26,7 +26,7 @@ const walks: Walk[] = [
     entry: /\bappend\(/,
     effect: /\bfdatasync/,
     domains: ['session/'],
-    maxFiles: 11,
+    maxFiles: 13,
   },
   {
     heading: 'From `acquireLease` to `link`',
@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/', 'cli/sessions/'],
-    maxFiles: 21,
+    maxFiles: 22,
   },
 ]
 

@@ -1,101 +1,105 @@
 import {
-  auditHash,
+  type BegunLogs,
   createStore,
-  type HeldSession,
+  emptyLogEnds,
+  type HeldMedium,
   type Holder,
-  type LogEntry,
+  type LogEnds,
+  type LogGroup,
   type LogName,
   type Manifest,
+  type Medium,
   newHolder,
-  type ReadableSession,
-  type RecordOptions,
-  type RecordRange,
-  revised,
-  type Revision,
+  type ReadableMedium,
+  type Region,
+  type RegionRange,
   sessionExists,
   sessionFenced,
   type SessionHold,
   sessionLocked,
   sessionNotFound,
-  type SessionRecords,
   type SessionStore,
   type SessionSummary,
-  type StoreDriver,
-  type StoredReceipt,
-  type StoredRecord,
   summarize,
-  turnType,
-  type WriteGuard,
 } from 'stint/driver'
 
-/** What is kept of one session. Data stays JSON, so that no caller can change it. */
+/** What is kept of one session. */
 interface MemorySession {
   manifest: Manifest
-  journal: MemoryRecord[]
-  audit: MemoryRecord[]
-  holder: Holder | undefined
+  groups: Record<LogName, LogGroup[]>
+  blobs: Map<string, Uint8Array>
+  texts: Map<string, string>
   epoch: number
+  isWanted: boolean
+  holder?: Holder
+  damage?: string
 }
 
-type MemoryRecord = Omit<StoredRecord, 'data'> & { json: string }
-
-/** All sessions, by id. Stores on the same map are like processes on the same disk. */
+/** All sessions, by id. Media on the same map are like processes on the same disk. */
 export type Memory = Map<string, MemorySession>
 
-export const memoryStore = (memory: Memory = new Map()): SessionStore => createStore(memoryDriver(memory))
+export const memoryStore = (memory: Memory = new Map()): SessionStore => createStore(memoryMedium(memory))
 
-function memoryDriver(memory: Memory): StoreDriver {
+const newSession = (manifest: Manifest): MemorySession => {
+  const groups = { journal: [], audit: [] }
+  return { manifest, groups, blobs: new Map(), texts: new Map(), epoch: 0, isWanted: false }
+}
+
+/** Keeps sessions in the memory of this process. */
+export function memoryMedium(memory: Memory): Medium {
   function find(id: string): MemorySession {
     const session = memory.get(id)
     if (session === undefined) throw sessionNotFound(id)
     return session
   }
 
-  /** A driver on a real medium would look whether the holder is still alive. */
-  function findFree(id: string): MemorySession {
+  /** A medium that outlives its processes would look whether the holder is still alive. */
+  function findFree(id: string, force = false): MemorySession {
     const session = find(id)
-    if (session.holder !== undefined) throw sessionLocked(id, session.holder)
+    if (session.holder !== undefined && !force) throw sessionLocked(id, session.holder)
     return session
+  }
+
+  function add(session: MemorySession): void {
+    const { session_id: id } = session.manifest
+    if (memory.has(id)) throw sessionExists(id)
+    memory.set(id, session)
   }
 
   return {
     id: 'memory',
-
-    async create(manifest, hold, guard) {
-      const id = manifest.session_id
-      if (memory.has(id)) throw sessionExists(id)
-      const session = { manifest, journal: [], audit: [], holder: undefined, epoch: 0 }
-      memory.set(id, session)
-      return new HeldMemory(session, hold, guard)
+    async create(manifest, hold) {
+      add(newSession(manifest))
+      return new HeldMemory(find(manifest.session_id), hold, () => memory.delete(manifest.session_id))
     },
-
-    async open(id, hold, guard) {
-      return new HeldMemory(findFree(id), hold, guard)
+    open: async (id, hold) => new HeldMemory(findFree(id, hold.force), hold, () => {}),
+    read: async (id) => new ReadableMemory(find(id)),
+    async load(manifest, contents) {
+      const session = newSession(manifest)
+      for (const log of ['journal', 'audit'] as const)
+        for await (const group of contents.groups(log)) session.groups[log].push(copyOf(group))
+      for await (const { sha256, content } of contents.blobs()) session.blobs.set(sha256, content)
+      add(session)
     },
-
-    async read(id) {
-      return new ReadableMemory(find(id))
-    },
-
-    async list() {
-      return [...memory.values()].map((session) => new ReadableMemory(session).summary)
-    },
-
-    async unlock(id) {
-      const session = find(id)
-      const { holder } = session
-      session.holder = undefined
-      return holder
-    },
-
+    list: async () => [...memory.values()].map((session) => new ReadableMemory(session).summary),
     async remove(id) {
       findFree(id)
       memory.delete(id)
     },
+    noteDamage: async (id, what) => void (find(id).damage = what),
+    want: async (id) => void (find(id).isWanted = true),
+    async wanted(ids) {
+      const wanted = ids.filter((id) => memory.get(id)?.isWanted)
+      for (const id of wanted) find(id).isWanted = false
+      return wanted
+    },
   }
 }
 
-class MemoryRecords implements SessionRecords {
+/** The lines of a group are valid only until `append` returns. */
+const copyOf = (group: LogGroup): LogGroup => ({ ...group, lines: Buffer.from(group.lines) })
+
+class ReadableMemory implements ReadableMedium {
   protected readonly session: MemorySession
 
   constructor(session: MemorySession) {
@@ -106,72 +110,93 @@ class MemoryRecords implements SessionRecords {
     return this.session.manifest
   }
 
-  async *records(log: LogName, { from = 1, to = Infinity }: RecordRange = {}): AsyncGenerator<StoredRecord> {
-    // A copy: records that are appended while a caller reads are not for this reader.
-    for (const { json, ...record } of this.session[log].slice(from - 1))
-      if (record.seq <= to) yield { ...record, data: JSON.parse(json) as unknown }
+  get ends(): LogEnds {
+    const { journal, audit } = this.session.groups
+    const { journal: noRecords, audit: noLines } = emptyLogEnds
+    return { journal: journal.at(-1)?.end ?? noRecords, audit: audit.at(-1)?.end ?? noLines }
   }
-}
 
-class ReadableMemory extends MemoryRecords implements ReadableSession {
   get summary(): SessionSummary {
-    const { manifest, journal, holder } = this.session
+    const { manifest, groups, holder, damage } = this.session
     return summarize(manifest, {
-      state: holder === undefined ? 'closed' : 'active',
-      records: journal.length,
-      lastAt: journal.at(-1)?.at,
-      turns: journal.filter(({ type }) => type === turnType).length,
-      bytes: journal.reduce((bytes, { json }) => bytes + json.length, 0),
+      state: holder !== undefined ? 'active' : damage === undefined ? 'closed' : 'damaged',
+      records: this.ends.journal.seq,
+      lastAt: groups.journal.at(-1)?.lastAt,
+      turns: groups.journal.reduce((sum, { turns }) => sum + turns, 0),
+      bytes: groups.journal.reduce((sum, { lines }) => sum + lines.length, 0),
       holder,
     })
   }
+
+  /** Begins with the first group, or the last: more lines than were asked for do no harm. */
+  async *regions(log: LogName, { backwards }: RegionRange): AsyncGenerator<Region> {
+    const groups = this.session.groups[log]
+    for (const { lines } of backwards ? groups.toReversed() : [...groups])
+      yield { bytes: lines, segment: '', offset: 0 }
+  }
+
+  async *blob(sha256: string): AsyncGenerator<Uint8Array> {
+    const content = this.session.blobs.get(sha256)
+    if (content !== undefined) yield content
+  }
+
+  async state(names: readonly string[]): Promise<Map<string, string>> {
+    return new Map([...this.session.texts].filter(([name]) => names.includes(name)))
+  }
 }
 
-class HeldMemory extends MemoryRecords implements HeldSession {
+class HeldMemory extends ReadableMemory implements HeldMedium {
+  readonly epoch: number
+  readonly previous: Holder | undefined
+  readonly damage: string | undefined
   readonly #holder: Holder
-  readonly #guard: WriteGuard
+  readonly #undo: () => void
+  #isBegun = false
 
-  constructor(session: MemorySession, hold: SessionHold, guard: WriteGuard) {
+  constructor(session: MemorySession, hold: SessionHold, undo: () => void) {
     super(session)
-    session.epoch += 1
-    this.#holder = newHolder(hold, session.epoch)
-    this.#guard = guard
-    session.holder = this.#holder
+    this.previous = session.holder
+    this.damage = session.damage
+    this.epoch = session.epoch += 1
+    this.#holder = session.holder = newHolder(hold, this.epoch)
+    this.#undo = undo
   }
 
-  get lastSeq(): number {
-    return this.session.journal.length
+  /** Nothing is ever torn here. */
+  async begin(): Promise<BegunLogs> {
+    this.#isBegun = true
+    return { cut: [], ignored: [] }
   }
 
-  async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
-    this.#assertHeld()
-    const { type, json, slot, masked } = entry
-    this.#guard.check(Buffer.from(json))
-    const records = this.session[log]
-    const receipt: StoredReceipt = { seq: records.length + 1, at: options.at ?? Date.now() }
-    const data = JSON.parse(json) as unknown
-    if (log === 'audit') receipt.hash = auditHash(records.at(-1)?.hash ?? '', { ...receipt, type, data })
-    records.push({ ...receipt, type, json, slot, masked })
-    options.applied?.(receipt)
-    return receipt
+  async append(log: LogName, group: LogGroup): Promise<LogGroup['end']> {
+    this.#heldSession().groups[log].push(copyOf(group))
+    return group.end
   }
 
-  /** All or none: every entry is checked before the first is added, and there is no crash to survive. */
-  async appendAll(entries: readonly LogEntry[]): Promise<StoredReceipt[]> {
-    for (const { json } of entries) this.#guard.check(Buffer.from(json))
-    return await Promise.all(entries.map((entry) => this.append('journal', entry)))
+  async putBlob(sha256: string, content: Uint8Array): Promise<void> {
+    this.#heldSession().blobs.set(sha256, content)
   }
 
-  async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
-    this.#assertHeld()
-    this.session.manifest = revised(this.session.manifest, Date.now(), revision)
+  async saveState(texts: ReadonlyMap<string, string>): Promise<void> {
+    for (const [name, text] of texts) this.#heldSession().texts.set(name, text)
+  }
+
+  async saveManifest(manifest: Manifest): Promise<void> {
+    this.#heldSession().manifest = manifest
+  }
+
+  async beat(): Promise<void> {
+    this.#heldSession().holder = Object.assign(this.#holder, { beat: Date.now() })
   }
 
   async release(): Promise<void> {
-    if (this.session.holder === this.#holder) this.session.holder = undefined
+    if (this.session.holder === undefined) return
+    this.#heldSession().holder = this.#isBegun ? undefined : this.previous
+    if (!this.#isBegun) this.#undo()
   }
 
-  #assertHeld(): void {
+  #heldSession(): MemorySession {
     if (this.session.holder !== this.#holder) throw sessionFenced(this.manifest.session_id)
+    return this.session
   }
 }

@@ -86,7 +86,7 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
     demo: {
-      summary: 'see stint at work, in a minute',
+      summary: 'see stint at work, in half a minute',
       load: async () => (await import('./demo/demo.ts')).demoCommand,
     },
     completion: {

@@ -1,7 +1,7 @@
 import type { OptionTable } from '../command/option.ts'
 import { homeStore, type LeaseStore } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { createStore, type DriverStore, FilesystemDriver, type SessionFiles } from '../session/index.ts'
+import { type BuiltInStore, createStore, FilesMedium, type SessionFiles } from '../session/index.ts'
 
 export const storeOption = {
   store: {
@@ -58,16 +58,16 @@ export async function openServerLeases(
 }
 
 /** Opens the store of sessions: in files, unless a server is named. */
-export async function openStore(given: string | undefined, warn: Warn): Promise<DriverStore> {
+export async function openStore(given: string | undefined, warn: Warn): Promise<BuiltInStore> {
   const url = readStore(given, warn)
-  if (url === undefined) return createStore(new FilesystemDriver())
+  if (url === undefined) return createStore(new FilesMedium())
   const { openPostgresStore } = await import('./postgres/open-postgres.ts')
   return openPostgresStore(url)
 }
 
 /** A store in files, and what only files can do. */
 interface FilesStore {
-  store: DriverStore
+  store: BuiltInStore
   files: SessionFiles
 }
 
@@ -76,11 +76,11 @@ interface FilesStore {
  * server, so that a user does not take the one for the other. `what` names the operation.
  */
 export async function openFilesStore(what: string): Promise<FilesStore> {
-  const driver = new FilesystemDriver()
-  if (storeOfEnvironment() === undefined) return { store: createStore(driver), files: await driver.files() }
+  const medium = new FilesMedium()
+  if (storeOfEnvironment() === undefined) return { store: createStore(medium), files: medium.files }
   throw new StintError('ARG_ERROR', `${what} works on sessions in files, and STINT_STORE names a server`, {
     hint: 'Set STINT_STORE=files for it; `stint sessions copy ID --to files` brings a session there.',
-    detail: `store=${driver.id}`,
+    detail: `store=${medium.id}`,
   })
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { dataOf } from '../../test/support/lock-world.ts'
 import { HookWorld } from '../../test/support/hook-host.ts'
 import { projectRoot } from '../../test/support/world.ts'
-import { filesystemStore } from '../session/files/driver.ts'
+import { filesystemStore } from '../session/files/medium.ts'
 
 const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
 

@@ -13,7 +13,7 @@ import { md5 } from '../base/text/md5.ts'
 import { acquireLease } from '../lease/index.ts'
 import { environmentWithoutGit, gitOutput, lateDetail } from './git.ts'
 import { seedIndex } from './seed-index.ts'
-import { countIndexed, maxFiles, pointsProblem, readUserRepository } from './user-repository.ts'
+import { maxFiles, pointsProblem, readUserFile, readUserRepository } from './user-repository.ts'
 import type { UserRepository } from './user-repository.ts'
 
 /** What a store knows about its worktree: the contents of `store.json`. */
@@ -157,7 +157,7 @@ export const pointsOff = (root: string, reason: string): StintError =>
 
 async function createStore(root: string, key: string, deadline?: number): Promise<PointStore> {
   const repository = await readUserRepository(root, deadline)
-  const files = countIndexed(repository)
+  const { files } = repository
   if (files > maxFiles) throw pointsOff(root, `it has ${files} files, and ${maxFiles} are the limit`)
   // Without a usable index every file has to be read. A call does not wait for that; the sweep does it.
   const secondsLeft = ((deadline ?? Number.POSITIVE_INFINITY) - Date.now()) / 1000
@@ -231,7 +231,7 @@ function configText({ excludesFile, fileSettings, objectFormat }: UserRepository
 
 /** Copies the user's excludes of this repository, which git reads only from its own directory. */
 export function refreshExcludes(store: PointStore): void {
-  const wanted = readSmallFile(join(store.facts.common_directory, 'info/exclude')) ?? ''
+  const wanted = readUserFile(join(store.facts.common_directory, 'info/exclude'))
   const path = store.file('git/info/exclude')
   if (readSmallFile(path) !== wanted) replaceFile(path, wanted)
 }

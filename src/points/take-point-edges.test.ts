@@ -237,6 +237,25 @@ test('excludes of the user and of the repository count, and a tracked file count
   expect(names(tree)).toEqual(['.gitignore', 'b.txt', 'forced.tree'])
 })
 
+test('excludes and attributes behind a link count, too, as people keep such files elsewhere', async () => {
+  const [excludes, attributes] = ['excludes', 'attributes'].map((name) => join(world.tmp, name)) as [
+    string,
+    string,
+  ]
+  writeFileSync(excludes, '*.secret\n')
+  writeFileSync(attributes, '* text=auto eol=crlf\n')
+  mkdirSync(join(world.env.XDG_CONFIG_HOME ?? '', 'git'), { recursive: true })
+  symlinkSync(attributes, join(world.env.XDG_CONFIG_HOME ?? '', 'git/attributes'))
+  mkdirSync(join(world.repo, '.git/info'), { recursive: true })
+  rmSync(join(world.repo, '.git/info/exclude'), { force: true })
+  symlinkSync(excludes, join(world.repo, '.git/info/exclude'))
+  world.write({ 'a.txt': 'a\r\n', 'b.secret': 'b\n' })
+  world.commit()
+  const { tree } = await world.point('grant')
+  expect(names(tree)).toEqual(['a.txt'])
+  expect(kept(tree, 'a.txt')).toBe('a\r\n')
+})
+
 test('an edit of the same size in the same moment as the last commit is seen', async () => {
   world.write({ 'a.txt': 'one\n' })
   world.commit()

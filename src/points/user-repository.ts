@@ -17,6 +17,8 @@ export interface UserRepository {
   excludesFile: string
   /** Lines of git's config that say how files of this worktree are to be read. */
   fileSettings: Record<string, string>
+  /** How many files the index has: bytes 8 to 11 of an index are that number. */
+  files: number
   /** Whether a copy of the index shows what is on disk: no filter or conversion, no split index. */
   hasPlainIndex: boolean
 }
@@ -35,39 +37,68 @@ export const isGitTop = (root: string): boolean => existsSync(join(root, '.git')
 /** Why no points can be taken in this directory; undefined if they can. Starts no process. */
 export function pointsProblem(root: string): string | undefined {
   if (!isGitTop(root)) return 'it is not a git repository'
-  const home = ifPossible(homedir)
-  if (home !== undefined && isWithin(home, root)) return 'it contains the home directory'
-  return undefined
+  return isWithin(userHome(), root) ? 'it contains the home directory' : undefined
 }
 
 /** Asks git about a worktree. */
 export async function readUserRepository(root: string, deadline?: number): Promise<UserRepository> {
   const ask = (...args: string[]): Promise<Buffer> =>
     gitOutput(['-C', root, ...args], { env: environmentWithoutGit(), deadline })
-  const [version, places, config] = await Promise.all([
+  const [version, places, config, attributeFiles] = await Promise.all([
     ask('version'),
     ask(...'rev-parse --path-format=absolute --git-dir --git-common-dir --show-object-format'.split(' ')),
     ask('config', '--list', '-z'),
+    // An index that git cannot read is no reason to give up here.
+    ask('ls-files', '-z', '--', ':(glob)**/.gitattributes').catch(() => undefined),
   ])
   assertVersion(version.toString())
   const [gitDirectory = '', commonDirectory = '', objectFormat = 'sha1'] = places.toString().split('\n')
   const settings = parseConfig(config)
-  const excludesFile = settings.get('core.excludesfile')
-  const fileSettings = fileSettingNames.flatMap((name) => {
-    const value = settings.get(`core.${name}`)
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  const repository: UserRepository = {
+  const setFile = (name: string, usual: string): string =>
+    expandHome(root, settings.get(name) ?? join(configHome(), 'git', usual))
+  const attributes = [
+    join(root, '.gitattributes'),
+    ...splitNul(attributeFiles ?? Buffer.alloc(0)).map((path) =>
+      join(root, Buffer.from(path, 'latin1').toString()),
+    ),
+    join(commonDirectory, 'info/attributes'),
+    setFile('core.attributesfile', 'attributes'),
+    '/etc/gitattributes',
+  ]
+  const index = ifPossible(() => readFileSync(join(gitDirectory, 'index')))
+  return {
     root,
     gitDirectory,
     commonDirectory,
     objectFormat,
-    excludesFile: excludesFile === undefined ? defaultConfigFile('ignore') : expandHome(root, excludesFile),
-    fileSettings: Object.fromEntries(fileSettings),
-    hasPlainIndex: false,
+    excludesFile: setFile('core.excludesfile', 'ignore'),
+    fileSettings: Object.fromEntries(
+      fileSettingNames.flatMap((name) => {
+        const value = settings.get(`core.${name}`)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
+    files: index === undefined || index.length < 12 ? 0 : index.readUInt32BE(8),
+    hasPlainIndex:
+      attributeFiles !== undefined &&
+      isPlain(index, settings) &&
+      !attributes.some((path) => converting.test(readUserFile(path))),
   }
-  return { ...repository, hasPlainIndex: await isIndexPlain(repository, settings, deadline) }
 }
+
+/** Attributes that make git store other bytes than the file has on disk. `binary` is one with `-text`. */
+const converting = /\b(?:text|eol|crlf|filter|ident|working-tree-encoding)\b/
+
+/** Neither converted nor sparse nor split: the extension of a split index names the file with the rest. */
+function isPlain(index: Buffer | undefined, settings: ReadonlyMap<string, string>): boolean {
+  const isOff = (name: string): boolean => ['', 'false', 'no', 'off', '0'].includes(settings.get(name) ?? '')
+  return (
+    index !== undefined && !index.includes('link\0\0\0') && isOff('core.autocrlf') && isOff('index.sparse')
+  )
+}
+
+/** The text of a file of the user's, also behind a link; empty without one. */
+export const readUserFile = (path: string): string => ifPossible(() => readFileSync(path, 'utf8')) ?? ''
 
 function assertVersion(text: string): void {
   const [major = 0, minor = 0] = (/\d+\.\d+/.exec(text)?.[0] ?? '').split('.').map(Number)
@@ -87,44 +118,11 @@ function parseConfig(output: Buffer): Map<string, string> {
   )
 }
 
-const defaultConfigFile = (name: string): string =>
-  join(process.env.XDG_CONFIG_HOME || join(ifPossible(homedir) ?? '/', '.config'), 'git', name)
+const userHome = (): string => ifPossible(homedir) ?? '/'
+const configHome = (): string => process.env.XDG_CONFIG_HOME || join(userHome(), '.config')
 
 const expandHome = (root: string, path: string): string =>
-  path.startsWith('~/') ? join(ifPossible(homedir) ?? '/', path.slice(2)) : resolve(root, path)
-
-/** Attributes that make git store other bytes than the file has on disk. `binary` is one with `-text`. */
-const converting = /\b(?:text|eol|crlf|filter|ident|working-tree-encoding)\b/
-
-async function isIndexPlain(
-  { root, gitDirectory, commonDirectory }: UserRepository,
-  settings: ReadonlyMap<string, string>,
-  deadline?: number,
-): Promise<boolean> {
-  const isOff = (name: string): boolean => ['', 'false', 'no', 'off', '0'].includes(settings.get(name) ?? '')
-  if (!isOff('core.autocrlf') || !isOff('index.sparse')) return false
-  const index = ifPossible(() => readFileSync(join(gitDirectory, 'index')))
-  // The extension of a split index names the file with the other entries.
-  if (index === undefined || index.includes('link\0\0\0')) return false
-  const inIndex = await gitOutput(['-C', root, 'ls-files', '-z', '--', ':(glob)**/.gitattributes'], {
-    env: environmentWithoutGit(),
-    deadline,
-  })
-  const attributeFiles = [
-    join(root, '.gitattributes'),
-    ...splitNul(inIndex).map((path) => join(root, Buffer.from(path, 'latin1').toString())),
-    join(commonDirectory, 'info/attributes'),
-    expandHome(root, settings.get('core.attributesfile') ?? defaultConfigFile('attributes')),
-    '/etc/gitattributes',
-  ]
-  return !attributeFiles.some((path) => converting.test(readSmallFile(path) ?? ''))
-}
-
-/** How many files the user's index has; 0 without one. Bytes 8 to 11 of an index are that number. */
-export function countIndexed({ gitDirectory }: Pick<UserRepository, 'gitDirectory'>): number {
-  const index = ifPossible(() => readFileSync(join(gitDirectory, 'index')))
-  return index === undefined || index.length < 12 ? 0 : index.readUInt32BE(8)
-}
+  path.startsWith('~/') ? join(userHome(), path.slice(2)) : resolve(root, path)
 
 /** The paths that the user's index has, without submodules, in Latin-1; of `among`, or all. */
 export async function trackedPaths(

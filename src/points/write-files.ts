@@ -33,12 +33,11 @@ export interface Written {
   changedByOthers: string[]
 }
 
-/** Staged files of one undo, in the worktree, because a rename does not leave a file system. */
-export const stagingName = (undoId: string): string => `.stint-undo-${undoId}`
+/** The place of staged files: in the worktree, because a rename does not leave a file system. */
+const stagingDirectory = ({ root }: DiskRules, undoId: string): string => `${root}/.stint-undo-${undoId}`
 
-/** Removes the staged files of an undo. */
-export const removeStaged = (rules: DiskRules, undoId: string): void =>
-  rmSync(bytePath(`${rules.root}/${stagingName(undoId)}`), { recursive: true, force: true })
+const removeStaged = (rules: DiskRules, undoId: string): void =>
+  rmSync(bytePath(stagingDirectory(rules, undoId)), { recursive: true, force: true })
 
 /**
  * Writes planned changes: stages all new contents, deletes, then renames into place. A path that is already
@@ -75,7 +74,7 @@ function stageContents(
   changes: readonly FileChange[],
   contents: ReadonlyMap<string, Buffer>,
 ): Map<string, string> {
-  const directory = `${rules.root}/${stagingName(undoId)}`
+  const directory = stagingDirectory(rules, undoId)
   removeStaged(rules, undoId)
   mkdirSync(bytePath(directory), 0o700)
   // Neither the user's git nor the next point lists what a crash leaves here.

@@ -5,10 +5,10 @@ import { PostgresServer } from '../../test/support/postgres.ts'
 import { until } from '../../test/support/world.ts'
 import { acquireLease } from '../lease/lease.ts'
 import { newManifest, revised } from '../session/manifest.ts'
-import { noGuard } from '../session/session-secrets.ts'
+import { forkSession } from '../session/copy-session.ts'
 import { migrate } from './migrate.ts'
 import { postgresLeases } from './leases.ts'
-import { PostgresDriver, postgresStore } from './store/driver.ts'
+import { PostgresMedium, postgresStore } from './store/medium.ts'
 
 let primary: PostgresServer
 let standby: PostgresServer
@@ -46,14 +46,14 @@ const patient = { timeoutMs: 60_000, patienceMs: 60_000 }
 /** Every kind of change to sessions and leases whose names begin with `name`. */
 async function prepareChanges(name: string): Promise<Record<string, () => Promise<unknown>>> {
   const store = postgresStore({ pool, ...patient })
-  const driver = new PostgresDriver({ pool, ...patient })
+  const driver = new PostgresMedium({ pool, ...patient })
   const create = (what: string) => store.create({ id: `${name}-${what}` })
   const closed = async (what: string): Promise<string> => {
     const session = await create(what)
     await session.close()
     return session.id
   }
-  const open = (id: string) => driver.open(id, { kind: 'writer' }, noGuard)
+  const open = (id: string) => driver.open(id, { kind: 'writer' })
   const [appended, annotated] = [await create('appended'), await create('annotated')]
   const released = await open(await closed('released'))
   const [resumed, removed, forked] = [
@@ -68,8 +68,8 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
     annotate: () => annotated.annotate({ title: 'acknowledged' }),
     release: () => released.release(),
     resume: () => open(resumed),
-    remove: () => driver.remove(removed),
-    fork: () => driver.fork(forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
+    remove: () => driver.remove(removed, {}),
+    fork: () => forkSession(driver, forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
     lease: () => lease(pool, `${name}-lease`, 'mine'),
   }
 }

@@ -2,7 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** The version of the schema that this program creates and uses. A database with another one is refused. */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** Creates the table that has the version. It comes before all others: `migrate` locks it. */
 export const versionTable: readonly string[] = [
@@ -18,15 +18,7 @@ const logTable = (name: string): string => `CREATE TABLE IF NOT EXISTS stint.${n
   session bigint NOT NULL,
   seq bigint NOT NULL,
   line text NOT NULL,
-  blob text,
   PRIMARY KEY (session, seq)
-)`
-
-const contentTable = (name: string): string => `CREATE TABLE IF NOT EXISTS stint.${name} (
-  session bigint NOT NULL,
-  sha256 text NOT NULL,
-  content text NOT NULL,
-  PRIMARY KEY (session, sha256)
 )`
 
 /**
@@ -69,17 +61,21 @@ const sessionTables: readonly string[] = [
   body text NOT NULL,
   PRIMARY KEY (session, rev)
 )`,
-  contentTable('blob'),
-  `CREATE TABLE IF NOT EXISTS stint.snapshot (
+  `CREATE TABLE IF NOT EXISTS stint.blob (
   session bigint NOT NULL,
-  seq bigint NOT NULL,
-  body text NOT NULL,
-  payloads text[] NOT NULL,
-  PRIMARY KEY (session, seq)
+  sha256 text NOT NULL,
+  content text NOT NULL,
+  PRIMARY KEY (session, sha256)
 )`,
-  contentTable('state'),
+  `CREATE TABLE IF NOT EXISTS stint.state (
+  session bigint NOT NULL,
+  name text NOT NULL,
+  content text NOT NULL,
+  PRIMARY KEY (session, name)
+) WITH (fillfactor = 50)`,
   `COMMENT ON TABLE stint.session IS 'Sessions of agents and tools, and who holds each. One row changes with each append.'`,
   `COMMENT ON TABLE stint.journal IS 'What happened in each session, a line a record. Rows are never changed.'`,
+  `COMMENT ON TABLE stint.state IS 'The values of the slots, a row each, and in the row without a name the rest of the snapshot. A cache of the logs.'`,
   `COMMENT ON TABLE stint.audit IS 'Intents and outcomes, chained by their hashes. Rows are never changed.'`,
 ]
 

@@ -1,4 +1,4 @@
-import type { LogEntry, StoredReceipt, StoredRecord } from './driver.ts'
+import type { LogEntry, StoredReceipt, StoredRecord } from './log/record.ts'
 
 /** A line of the audit log. */
 export interface AuditRecord {

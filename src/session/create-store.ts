@@ -6,14 +6,23 @@ import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { isCount } from '../base/text/fields.ts'
 import { checkStrings, createManifest } from './create-manifest.ts'
-import { forkByCopying, replay } from './driver-defaults.ts'
-import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
+import { forkSession } from './copy-session.ts'
 import { isVisible } from './events.ts'
 import { followEvents } from './follow-events.ts'
 import { inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, matchesFilter, newManifest, revised } from './manifest.ts'
+import type { Medium, ReadableMedium } from './medium.ts'
 import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
+import {
+  createLog,
+  defaultLimits,
+  type LogContext,
+  type LogLimits,
+  openLog,
+  type Recovery,
+  type SessionLog,
+} from './session-log.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { keyId, namesOf, sessionIdOf, withKey } from './session-name.ts'
 import { SharedSessions } from './shared-sessions.ts'
@@ -22,6 +31,7 @@ import { snapshotPolicy } from './state.ts'
 import type {
   CreateOptions,
   ForkOptions,
+  Holder,
   HoldOptions,
   ListOptions,
   ResumeOptions,
@@ -38,26 +48,31 @@ const wantMs = 500
 /** How often `resumeOrCreate` loses against processes that create and remove the session. */
 const maxAttempts = 20
 
-/** A store, with the driver that it stands on. */
-export interface DriverStore extends SessionStore {
-  readonly driver: StoreDriver
+/** A store, with the medium that it stands on. */
+export interface MediumStore<M extends Medium = Medium> extends SessionStore {
+  readonly medium: M
 }
 
-/** Makes a store of a driver: adds everything that does not depend on the medium. */
-export function createStore(driver: StoreDriver, given: Clock = systemClock): DriverStore {
+/** Makes a store of a medium: adds everything that does not depend on it. Tests make the limits small. */
+export function createStore<M extends Medium>(
+  medium: M,
+  given: Clock = systemClock,
+  limits: LogLimits = defaultLimits,
+): MediumStore<M> {
   const clock = recordClock(given)
+  const contextOf = ({ check }: RegisteredSecrets): LogContext => ({ clock, check, limits })
 
   async function sessionOf(
-    held: HeldSession,
+    held: SessionLog,
     secrets: RegisteredSecrets,
     snapshots = snapshotPolicy(),
   ): Promise<Session> {
     const { session_id: id, store } = held.manifest
     try {
-      assertWrittenBy(driver.id, id, store)
+      assertWrittenBy(medium.id, id, store)
       return new LiveSession({
         held,
-        recovery: held.recovered ?? (await replay(held)),
+        recovery: held.recovered as Recovery,
         secrets,
         snapshots,
         fork: (options) => fork(id, options, secrets),
@@ -68,9 +83,9 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     }
   }
 
-  async function read(id: string): Promise<ReadableSession> {
-    const session = await driver.read(id)
-    assertWrittenBy(driver.id, id, session.manifest.store)
+  async function read(id: string): Promise<ReadableMedium> {
+    const session = await medium.read(id)
+    assertWrittenBy(medium.id, id, session.manifest.store)
     return session
   }
 
@@ -78,7 +93,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     const { newest } = options
     if (newest !== undefined && !isCount(newest))
       throw new StintError('ARG_ERROR', '`newest` of a list of sessions must be a whole number, 0 or more')
-    const summaries = (await driver.list(options)).filter((summary) => matchesFilter(summary, options))
+    const summaries = (await medium.list(options)).filter((summary) => matchesFilter(summary, options))
     return summaries.sort(byLastActivity).slice(0, newest)
   }
 
@@ -107,7 +122,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     const clean = JSON.parse(secrets.gate.stringify({ ...facts, title: title ?? facts.title })) as object
     const manifestAt = (seq: number): Manifest =>
       secrets.checkedManifest(
-        revised({ ...newManifest(forkId, driver.id, now), ...names }, now, {
+        revised({ ...newManifest(forkId, medium.id, now), ...names }, now, {
           kind: 'fork',
           ...clean,
           ...(refs.length === 0 ? {} : { secrets: refs }),
@@ -115,17 +130,16 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
         }),
       )
     try {
-      if (driver.fork === undefined) await forkByCopying(driver, id, at, manifestAt)
-      else await driver.fork(id, at, manifestAt)
+      await forkSession(medium, id, at, manifestAt)
     } catch (error) {
       // The failure may look like damage because the session was removed while it was read.
-      const { created_at: since } = (await driver.read(id)).manifest
+      const { created_at: since } = (await medium.read(id)).manifest
       if (since === source.manifest.created_at) throw error
       throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
     }
     try {
-      const held = await driver.open(forkId, secrets.holdFor('writer', purpose), secrets.guard)
-      return await sessionOf(held, secrets)
+      const hold = secrets.holdFor('writer', purpose)
+      return await sessionOf(await openLog(medium, forkId, hold, contextOf(secrets)), secrets)
     } catch (error) {
       throw copyUnusable(forkId, 'cannot be opened', error)
     }
@@ -133,10 +147,10 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
 
   async function create(options: CreateOptions = {}): Promise<Session> {
     const secrets = new RegisteredSecrets()
-    const manifest = createManifest(driver.id, options, secrets, clock.now())
+    const manifest = createManifest(medium.id, options, secrets, clock.now())
     const hold = secrets.holdFor('writer', options.purpose)
     const policy = snapshotPolicy(options.snapshots)
-    return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, policy)
+    return await sessionOf(await createLog(medium, manifest, hold, contextOf(secrets)), secrets, policy)
   }
 
   async function resume(name: SessionName, options: ResumeOptions = {}): Promise<Session> {
@@ -144,8 +158,8 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     const policy = snapshotPolicy(options.snapshots)
     const secrets = new RegisteredSecrets()
     // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
-    if (options.purpose !== undefined) await secrets.applyThoseOf(driver, id)
-    const held = await openWithin(driver, id, options, secrets)
+    if (options.purpose !== undefined) await secrets.applyThoseOf(medium, id)
+    const held = await openWithin(medium, id, options, secrets, contextOf(secrets))
     const session = await sessionOf(held, secrets, policy)
     try {
       secrets.apply(factsOf(held.manifest))
@@ -175,6 +189,17 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
     }
   }
 
+  /** Recovers the session and closes its logs, as its holder would have done. */
+  async function unlock(id: string): Promise<Holder | undefined> {
+    if ((await read(id)).summary.holder === undefined) return undefined
+    const secrets = new RegisteredSecrets()
+    const hold = { kind: 'writer', purpose: 'unlock', force: true } as const
+    const held = await openLog(medium, id, hold, contextOf(secrets))
+    await held.release()
+    // The holder that has lost the session: another one may have taken it since the first look.
+    return held.recovered?.report.tookOverFrom
+  }
+
   /** Made when it is first used: most programs hold their sessions themselves. */
   let shared: SharedSessions | undefined
   const openShared = (id: string, { create, purpose, snapshots }: HoldOptions, wait: ResumeOptions['wait']) =>
@@ -183,66 +208,67 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       : resumeOrCreate(id, { purpose, snapshots, ...create, wait })
 
   return {
-    id: driver.id,
-    driver,
+    id: medium.id,
+    medium,
 
     create,
     resume,
     resumeOrCreate,
 
     hold: (name, options = {}) =>
-      (shared ??= new SharedSessions(driver, openShared)).hold(sessionIdOf(name), withKey(name, options)),
+      (shared ??= new SharedSessions(medium, openShared)).hold(sessionIdOf(name), withKey(name, options)),
 
     async close() {
       await shared?.close()
     },
 
     visit: async (name, fn, options = {}) =>
-      await visitSession(driver, sessionIdOf(name), fn, withKey(name, options), clock),
+      await visitSession(medium, sessionIdOf(name), fn, withKey(name, options), { clock, limits }),
 
     list,
 
     async *search(pattern, options = {}) {
       const { searchSessions } = await import('./search-sessions.ts')
-      yield* searchSessions(driver, await list(options), pattern, options, clock.now())
+      yield* searchSessions(medium, await list(options), pattern, options, clock.now())
     },
 
     inspect: async (name) => inspectionOf(await read(sessionIdOf(name))),
 
     fork: async (name, options) => await fork(sessionIdOf(name), options),
 
-    unlock: async (name) => await driver.unlock(sessionIdOf(name)),
+    unlock: async (name) => await unlock(sessionIdOf(name)),
 
     async *follow(name, { from = 1, type, all = false, signal } = {}) {
       const inspection = inspectionOf(await read(sessionIdOf(name)))
-      for await (const event of followEvents(driver, inspection, { from, signal }))
+      for await (const event of followEvents(medium, inspection, { from, signal }))
         if (isVisible(event, type, all)) yield event
     },
 
     async remove(name, options = {}) {
-      await driver.remove(sessionIdOf(name), options)
+      await medium.remove(sessionIdOf(name), options)
     },
   }
 }
 
 /** Takes a session; while another process holds it, tries again for as long as `wait` says. */
 async function openWithin(
-  driver: StoreDriver,
+  medium: Medium,
   id: string,
   { wait = 0, purpose, signal }: ResumeOptions,
   secrets: RegisteredSecrets,
-): Promise<HeldSession> {
+  context: LogContext,
+): Promise<SessionLog> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
   for (let wantAt = 0; ;) {
     signal?.throwIfAborted()
     try {
-      return await driver.open(id, secrets.holdFor('writer', purpose), secrets.guard)
+      return await openLog(medium, id, secrets.holdFor('writer', purpose), context)
     } catch (error) {
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }
     if (systemClock.mono() >= wantAt) {
       // Without it, the holder gives the session up later.
-      await driver.want?.(id).catch(() => {})
+      await medium.want(id).catch(() => {})
       wantAt = systemClock.mono() + wantMs
     }
     await delay(Math.min(retryMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })

@@ -1,8 +1,22 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { newestFirst } from './driver-defaults.ts'
-import type { RecordRange, SessionRecords, StoredRecord } from './driver.ts'
+import type { LogName } from './log/log-end.ts'
+import type { StoredRecord } from './log/record.ts'
 import { ownPrefix } from './state.ts'
 import type { EventOptions, SessionEvent } from './store.ts'
+
+/** The first and the last `seq` to read; all by default. */
+export interface RecordRange {
+  from?: number
+  to?: number
+}
+
+/** The records of a session, held or not. */
+export interface SessionRecords {
+  /** Reads a log in order, up to the first record that is missing or damaged. */
+  records(log: LogName, range?: RecordRange): AsyncIterable<StoredRecord>
+  /** Reads the journal from its end. */
+  newestFirst(): AsyncIterable<StoredRecord>
+}
 
 /** The events of a session that match the options, in order. */
 export async function* visibleEvents(
@@ -19,7 +33,7 @@ async function* recordsBackwards(
   session: SessionRecords,
   { from = 1, to = Number.POSITIVE_INFINITY }: RecordRange,
 ): AsyncGenerator<StoredRecord> {
-  for await (const record of newestFirst(session)) {
+  for await (const record of session.newestFirst()) {
     if (record.seq < from) return
     if (record.seq <= to) yield record
   }

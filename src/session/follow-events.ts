@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { holderOf } from './driver-defaults.ts'
-import type { StoreDriver } from './driver.ts'
+import type { Medium } from './medium.ts'
 import type { Inspection, SessionEvent } from './store.ts'
 
 /** How often to look for more records, in milliseconds. */
@@ -11,7 +10,7 @@ const lookMs = 200
  * aborts. `NOT_FOUND` once the session is removed.
  */
 export async function* followEvents(
-  driver: StoreDriver,
+  medium: Medium,
   inspection: Inspection,
   options: { from: number; signal: AbortSignal | undefined },
 ): AsyncGenerator<SessionEvent> {
@@ -22,13 +21,13 @@ export async function* followEvents(
       next = event.seq + 1
       yield event
     }
-    await pause(driver, inspection, signal)
+    await pause(medium, inspection, signal)
   }
 }
 
 /** Waits until the next look; fails once the session is removed. */
-async function pause(driver: StoreDriver, { summary }: Inspection, signal: AbortSignal): Promise<void> {
-  await holderOf(driver, summary.id)
+async function pause(medium: Medium, { manifest }: Inspection, signal: AbortSignal): Promise<void> {
+  await medium.read(manifest.session_id)
   // A pause that the signal ends rejects.
   await delay(lookMs, undefined, { signal }).catch(() => {})
 }

@@ -1,6 +1,6 @@
 import { type Liveness, liveness, ownIdentity, parseIdentity } from '../base/process/liveness.ts'
 import { isRecord } from '../base/text/fields.ts'
-import type { SessionHold } from './driver.ts'
+import type { SessionHold } from './medium.ts'
 import type { Holder, SessionState } from './store.ts'
 
 /** This process as the holder of a session. `epoch` must be higher than that of every holder before it. */

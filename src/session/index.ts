@@ -6,17 +6,17 @@ import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
 import { sessionsDirectoryIn } from './files/session-directory.ts'
 import { byLastActivity } from './manifest.ts'
+import type { Repair, repairSession as repair } from './repair.ts'
 import type { ListOptions, SessionSummary } from './store.ts'
 
 export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
-export { createStore, type DriverStore } from './create-store.ts'
-export { auditHash, holderOf, idsOf } from './driver-defaults.ts'
-export type * from './driver.ts'
+export type * from './built-in-medium.ts'
+export { copySession } from './copy-session.ts'
+export { createStore, type MediumStore } from './create-store.ts'
 export { isVisible } from './events.ts'
 export { followEvents } from './follow-events.ts'
 export { type DiskUse, type MeasuredSessions, type UseKind, useKinds } from './files/disk-use.ts'
-export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './files/driver.ts'
-export type { RecordNumbers, RepairedLog } from './files/repair.ts'
+export { FilesMedium, type FilesystemOptions, filesystemStore } from './files/medium.ts'
 export { sweepStagedSessions } from './files/staged-session.ts'
 export {
   holderStanding,
@@ -26,37 +26,36 @@ export {
   sessionState,
   silenceMs,
 } from './holder.ts'
-export type { LogEnd, LogEnds, LogName } from './log/log-end.ts'
+export { emptyLogEnds } from './log/codec.ts'
+export { isSameEnd, type LogEnd, type LogEnds, type LogName } from './log/log-end.ts'
 export {
   attestedBy,
   type Facts,
   factsOf,
   type Manifest,
+  newManifest,
   parseManifest,
   type Revision,
   revised,
   summarize,
 } from './manifest.ts'
 export { checkEventType } from './make-entry.ts'
+export { UncertainAppend } from './medium.ts'
+export type * from './medium.ts'
+export type { RecordNumbers, RepairedLog } from './repair.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
 export { assertNameHasNoSecret, keyId } from './session-name.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'
 export type { Slot, SlotOptions } from './slot.ts'
-export {
-  brokenSlots,
-  emptyState,
-  type FoldedState,
-  nothingToReport,
-  ownPrefix,
-  applyAuditRecord,
-  applyJournalRecord,
-  turnType,
-  visitedRecords,
-} from './state.ts'
+export { turnType } from './state.ts'
 export * from './store.ts'
-export { importedManifest, type SessionTransfer } from './transfer.ts'
+
+/** Repairs a session. Only the command that uses it loads the code. */
+export async function repairSession(...given: Parameters<typeof repair>): Promise<Repair> {
+  return await (await import('./repair.ts')).repairSession(...given)
+}
 
 /** Lists the sessions in a home, newest activity first. Loads the code for that only if there are any. */
 export async function listSessionsIn(home: string, options?: ListOptions): Promise<SessionSummary[]> {

@@ -1,15 +1,16 @@
 import { errorCode } from '../base/errors/stint-error.ts'
 import { checkStrings } from './create-manifest.ts'
-import { newestFirst } from './driver-defaults.ts'
-import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
 import { closeAtEnd } from './close-at-end.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { beatMs } from './holder.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
+import type { LogEntry, StoredReceipt } from './log/record.ts'
+import type { RecordOptions } from './log/writer.ts'
 import type { Manifest } from './manifest.ts'
 import { checkEvent, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
+import type { Recovery, SessionLog } from './session-log.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, OpenAct, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
@@ -28,7 +29,7 @@ import type {
 
 /** The parts of a session that its store provides. */
 export interface SessionContext {
-  held: HeldSession
+  held: SessionLog
   recovery: Recovery
   secrets: RegisteredSecrets
   snapshots: SnapshotPolicy
@@ -46,7 +47,7 @@ export class LiveSession implements Session {
   readonly secrets: RegisteredSecrets
   readonly report: RecoveryReport
   readonly #context: SessionContext
-  readonly #held: HeldSession
+  readonly #held: SessionLog
   readonly #state: FoldedState
   readonly #beating: NodeJS.Timeout
   readonly #acts: SessionActs
@@ -80,7 +81,7 @@ export class LiveSession implements Session {
       recovery.state,
       secrets,
     )
-    this.#beating = setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref()
+    this.#beating = setInterval(() => this.#quietly(() => held.beat()), beatMs).unref()
     this.#forget = closeAtEnd(this)
   }
 
@@ -210,7 +211,7 @@ export class LiveSession implements Session {
   async #snapshot(isClosing = false): Promise<void> {
     this.#assertOpen()
     const seq = await takeSnapshot(this.#held, this.#state, this.secrets, isClosing)
-    if (seq !== undefined) this.#snapshotAt = { seq, bytes: 0 }
+    this.#snapshotAt = { seq, bytes: 0 }
   }
 
   async annotate({ title, workspace, mode }: Parameters<Session['annotate']>[0]): Promise<void> {
@@ -226,7 +227,7 @@ export class LiveSession implements Session {
   }
 
   async tail(count: number): Promise<SessionEvent[]> {
-    return await readLatest(newestFirst(this.#held), count)
+    return await readLatest(this.#held.newestFirst(), count)
   }
 
   async fork(options: ForkOptions = {}): Promise<Session> {
@@ -258,11 +259,9 @@ export class LiveSession implements Session {
   async #recordClose(): Promise<void> {
     const held = this.#held
     // Commit records that no caller has awaited, too: the revision attests where the logs end.
-    await held.flush?.()
+    await held.flush()
     if (this.#sinceSnapshot.records > 0) await this.#trySnapshot(true)
-    const ends = held.ends?.()
-    const attested = ends === undefined ? { seq: held.lastSeq } : attestEnds(ends)
-    await held.revise({ kind: 'close', ...attested, turns: this.#state.turns })
+    await held.revise({ kind: 'close', ...attestEnds(held.ends), turns: this.#state.turns })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -276,7 +275,6 @@ export class LiveSession implements Session {
 
   /** A failure does not matter: a snapshot is a cache, and without it the next resume only takes longer. */
   async #trySnapshot(isClosing = false): Promise<boolean> {
-    if (this.#held.snapshot === undefined) return false
     try {
       await this.#snapshot(isClosing)
       return true
@@ -342,10 +340,10 @@ export class LiveSession implements Session {
 
 /** How often a process that could not give a session back tries again, in milliseconds. */
 const giveBackMs = 1000
-const waiting = new WeakSet<HeldSession>()
+const waiting = new WeakSet<SessionLog>()
 
 /** Gives a session back. If that fails, on a full disk for example, it is tried again every second. */
-export async function giveBack(held: HeldSession): Promise<void> {
+export async function giveBack(held: SessionLog): Promise<void> {
   try {
     await held.release()
   } catch (error) {
@@ -360,11 +358,10 @@ export async function giveBack(held: HeldSession): Promise<void> {
   }
 }
 
-/** Saves the state for the next recovery; undefined if the driver keeps no snapshots. */
+/** Saves the state for the next recovery. Returns the last record in it. */
 export const takeSnapshot = async (
-  held: HeldSession,
+  held: SessionLog,
   state: FoldedState,
   { gate }: RegisteredSecrets,
   isClosing = false,
-): Promise<number | undefined> =>
-  await held.snapshot?.(state, (ext) => gate.stringify(state.slots.get(ext)?.value), isClosing)
+): Promise<number> => await held.snapshot(state, ({ value }) => gate.stringify(value), isClosing)

@@ -3,7 +3,7 @@ import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { exactJson } from '../base/text/exact-json.ts'
 import { isRecord } from '../base/text/fields.ts'
 import type { SecretGate } from '../secrets/index.ts'
-import type { LogEntry } from './driver.ts'
+import type { LogEntry } from './log/record.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import type { StoredRecord } from './driver.ts'
+import type { StoredRecord } from './log/record.ts'
 import { eventOf, isVisible } from './events.ts'
 import { requiredLiteral } from './required-literal.ts'
 

@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { ulid } from '../base/text/id.ts'
 import { type AuditRecord, auditRecordFrom, auditRecordOf, type UnsettledAct } from './audit-record.ts'
-import type { HeldSession, StoredReceipt } from './driver.ts'
+import type { StoredReceipt } from './log/record.ts'
 import { type AuditFields, checkObject, makeAuditEntry } from './make-entry.ts'
+import type { SessionLog } from './session-log.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import { type FoldedState, applyAuditRecord } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
@@ -26,7 +27,7 @@ type Fate = Deed &
 const underWay = new AsyncLocalStorage<readonly { acts: SessionActs; key: string }[]>()
 
 /** The audit log of a held session, and how to append to it. */
-type AuditLog = Pick<HeldSession, 'append' | 'records'>
+type AuditLog = Pick<SessionLog, 'append' | 'records'>
 
 /** The acts of a session and its audit log, which has each of them before and after it is done. */
 export class SessionActs {

@@ -56,9 +56,17 @@ export function sessionLocked(
     `session ${id} is held by pid ${owner.pid}${where}${doing} for ${age}`,
     {
       detail: `session=${id} pid=${owner.pid}${host === undefined ? '' : ` host=${visibleText(host)}`} since=${since}`,
-      facts: { holder: { pid: owner.pid, host: host ?? localHostName(owner), since, purpose } },
+      facts: {
+        holder: { pid: owner.pid, host: host ?? localHostName(owner), since, purpose, kind: holder.kind },
+      },
     },
   )
+}
+
+/** How the holder that a `SESSION_LOCKED` names holds the session; a writer if that is not known. */
+export function holderKind(locked: unknown): Holder['kind'] {
+  const { holder } = (locked instanceof StintError ? locked.options.facts : undefined) ?? {}
+  return (holder as Partial<Holder> | undefined)?.kind ?? 'writer'
 }
 
 /** The name of this machine, if the process runs on it: an identity does not contain names. */
@@ -66,6 +74,14 @@ function localHostName({ host, pidns }: Identity): string | undefined {
   const here = thisMachine()
   return host === here.host && pidns === here.pidns ? hostname() : undefined
 }
+
+/** `JOURNAL_CORRUPT`: a replica has taken over that lacked the last records, or a backup was restored. */
+export const lostRecords = (id: string, log: LogName, acknowledged: number, last: number): StintError =>
+  new StintError(
+    corruptCode[log],
+    `the ${spokenName[log]} of ${id} ends at record ${last}, and ${acknowledged} was acknowledged: records are lost`,
+    { hint: 'Resume the session to go on from what is there; find out what its store was restored from.' },
+  )
 
 /** The error of a copy that is complete, but of no use yet, with the code of its cause. */
 export function copyUnusable(id: string, problem: string, cause: unknown): unknown {
@@ -83,34 +99,29 @@ export const sessionFenced = (id: string): StintError =>
 
 /**
  * The damage that a verification has found, as an error; undefined if the session is intact. A torn tail is
- * not damage: the next resume cuts it off. `hint` replaces the advice to repair, where a store cannot.
+ * not damage: the next resume cuts it off.
  */
-export function damageFound(
-  id: string,
-  { journal, audit, blobs }: Health,
-  hint?: string,
-): StintError | undefined {
-  return damageInLog(id, 'journal', journal, hint) ?? auditDamage(id, audit, hint) ?? missingBlobs(id, blobs)
+export function damageFound(id: string, { journal, audit, blobs }: Health): StintError | undefined {
+  return damageInLog(id, 'journal', journal) ?? auditDamage(id, audit) ?? missingBlobs(id, blobs)
 }
 
 /** Throws the damage that a verification has found. */
-export function assertIntact(id: string, health: Health, hint?: string): void {
-  const damage = damageFound(id, health, hint)
+export function assertIntact(id: string, health: Health): void {
+  const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
 }
 
 /** The damage that a verification has found in the audit log. */
-export const auditDamage = (id: string, audit: LogHealth, hint?: string): StintError | undefined =>
-  damageInLog(id, 'audit', audit, hint)
+export const auditDamage = (id: string, audit: LogHealth): StintError | undefined =>
+  damageInLog(id, 'audit', audit)
 
 function damageInLog(
   id: string,
   log: LogName,
   { state, findings, lastSeq }: LogHealth,
-  hint: string | undefined,
 ): StintError | undefined {
   if (state !== 'damaged') return undefined
-  return logDamaged(id, log, findings.join('; '), { detail: `readable=${lastSeq}`, hint })
+  return logDamaged(id, log, findings.join('; '), { detail: `readable=${lastSeq}` })
 }
 
 /** `JOURNAL_CORRUPT` or `AUDIT_CORRUPT`: the log has lost or changed records. `finding` says which. */

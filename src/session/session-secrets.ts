@@ -1,8 +1,8 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { type KnownSecret, resolveSecret, SecretGate, type SecretRef } from '../secrets/index.ts'
 import { checkStrings } from './create-manifest.ts'
-import type { SessionHold, StoreDriver, WriteGuard } from './driver.ts'
 import { type Facts, factsOf, type Manifest } from './manifest.ts'
+import type { Medium, SessionHold } from './medium.ts'
 import type { Mask } from './store.ts'
 
 /** Gives the values of secrets to the program, and keeps them off the disk. */
@@ -22,13 +22,15 @@ const maxPurposeLength = 500
 /** The secrets that a session or visit knows, and the gate that everything passes before it is written. */
 export class RegisteredSecrets implements SessionSecrets {
   readonly gate = new SecretGate()
-  readonly guard: WriteGuard = { check: (bytes) => this.gate.assertClean(bytes, 'a record of the session') }
   readonly #leastMask: Mask
 
   /** `leastMask`: `tokens` masks tokens even if the session does not. */
   constructor(leastMask: Mask = 'registered') {
     this.#leastMask = leastMask
   }
+
+  /** Throws if finished bytes contain a secret: the second defence, after the gate has replaced them. */
+  readonly check = (bytes: Uint8Array): void => this.gate.assertClean(bytes, 'a record of the session')
 
   resolve(ref: SecretRef): string {
     const value = resolveSecret(ref, process.env)
@@ -48,8 +50,8 @@ export class RegisteredSecrets implements SessionSecrets {
   }
 
   /** Applies what the manifest of a session says. `NOT_FOUND`. */
-  async applyThoseOf(driver: StoreDriver, id: string): Promise<void> {
-    this.apply(factsOf((await driver.read(id)).manifest))
+  async applyThoseOf(medium: Medium, id: string): Promise<void> {
+    this.apply(factsOf((await medium.read(id)).manifest))
   }
 
   /** Returns the manifest of a new session; `SECRET_LEAK` if it still contains a secret. */
@@ -67,9 +69,6 @@ export class RegisteredSecrets implements SessionSecrets {
     }
   }
 }
-
-/** For writes that contain nothing new: records that were checked when they were first written. */
-export const noGuard: WriteGuard = { check: () => {} }
 
 /** Skips a secret that is not set here, or that is too short to search for. */
 function ignoreUnfit(register: () => void): void {

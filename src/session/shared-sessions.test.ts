@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Memory, memoryStore } from '../../examples/driver/memory-store.ts'
+import { type Memory, memoryMedium, memoryStore } from '../../examples/driver/memory-store.ts'
 import { useManySessions } from '../../test/support/session-uses.ts'
 import { projectRoot, until, World } from '../../test/support/world.ts'
-import { createStore, type DriverStore } from './create-store.ts'
-import type { HeldSession, StoreDriver } from './driver.ts'
-import { filesystemStore } from './files/driver.ts'
+import { createStore } from './create-store.ts'
+import { filesystemStore } from './files/medium.ts'
+import type { HeldMedium, Medium } from './medium.ts'
 import type { SessionStore } from './store.ts'
 
 let world: World
@@ -14,27 +14,29 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-/** A store in memory; `change` changes what its driver does with a held session. */
-function changedStore(change: (held: HeldSession) => void, memory: Memory = new Map()): SessionStore {
-  const { driver: real } = memoryStore(memory) as DriverStore
-  const changed = async (taking: Promise<HeldSession>): Promise<HeldSession> => {
+/** A store in memory; `change` changes what its medium does with a held session. */
+function changedStore(change: (held: HeldMedium) => void, memory: Memory = new Map()): SessionStore {
+  const real = memoryMedium(memory)
+  const changed = async (taking: Promise<HeldMedium>): Promise<HeldMedium> => {
     const held = await taking
     change(held)
     return held
   }
-  const driver: StoreDriver = {
+  const medium: Medium = {
     ...real,
     create: (...given) => changed(real.create(...given)),
     open: (...given) => changed(real.open(...given)),
   }
-  return createStore(driver)
+  return createStore(medium)
 }
 
 /** Cannot record the close of a session. */
-const withoutClose = (held: HeldSession): void => {
-  const revise = held.revise.bind(held)
-  held.revise = (revision) =>
-    revision.kind === 'close' ? Promise.reject(new Error('no room')) : revise(revision)
+const withoutClose = (held: HeldMedium): void => {
+  const saveManifest = held.saveManifest.bind(held)
+  held.saveManifest = (manifest) =>
+    manifest.revisions.at(-1)?.kind === 'close'
+      ? Promise.reject(new Error('no room'))
+      : saveManifest(manifest)
 }
 
 test('a program that uses 130 sessions with 256 open files, and just ends, leaves all of them closed', async () => {

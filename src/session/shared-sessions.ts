@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode, errorMessage } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { durationMs, timerMs } from '../base/text/duration.ts'
-import type { StoreDriver } from './driver.ts'
+import type { Medium } from './medium.ts'
 import type { Session } from './session.ts'
 import type { HoldOptions, ResumeOptions, SharedSession } from './store.ts'
 
@@ -52,7 +52,7 @@ const closeBeforeExit = (): void => {
 
 /** The sessions that a store keeps open for its program: shared by all uses, and bounded in number. */
 export class SharedSessions {
-  readonly #driver: StoreDriver
+  readonly #medium: Medium
   readonly #open: OpenSession
   readonly #entries = new Map<string, Entry>()
   /** Open and not in use, least recently used first. */
@@ -66,8 +66,8 @@ export class SharedSessions {
   #lookTimer: NodeJS.Timeout | undefined
   #looking = false
 
-  constructor(driver: StoreDriver, open: OpenSession) {
-    this.#driver = driver
+  constructor(medium: Medium, open: OpenSession) {
+    this.#medium = medium
     this.#open = open
   }
 
@@ -78,14 +78,14 @@ export class SharedSessions {
       const entry = this.#entries.get(id)
       if (entry !== undefined) await this.#closeOne(entry)
     }
-    const openSession = (): Session | undefined => {
+    const openLog = (): Session | undefined => {
       const entry = this.#entries.get(id)
       return entry?.isEnding || entry?.mustEnd ? undefined : entry?.session
     }
     return {
       id,
       get session() {
-        return openSession()
+        return openLog()
       },
       use: async (fn) => {
         const { entry, session } = await this.#enter(id, options, idleMs, systemClock.mono() + waitMs)
@@ -175,7 +175,7 @@ export class SharedSessions {
     try {
       const session = await this.#open(id, options, Math.max(0, deadline - systemClock.mono()))
       // An earlier holder may not have seen that this session was wanted: it is ours now.
-      await this.#driver.wanted?.([id]).catch(() => {})
+      await this.#medium.wanted([id]).catch(() => {})
       this.#watch()
       return session
     } catch (error) {
@@ -272,12 +272,12 @@ export class SharedSessions {
 
   /** Ends the sessions that other processes want, each as soon as its uses have ended. */
   async #look(): Promise<void> {
-    if (this.#looking || this.#driver.wanted === undefined) return
+    if (this.#looking) return
     this.#looking = true
     try {
       // Not those that this process waits for itself: it would take its own word for that of another.
       const open = [...this.#entries.values()].filter(({ session, isEnding }) => session && !isEnding)
-      for (const id of await this.#driver.wanted(open.map(({ id }) => id))) {
+      for (const id of await this.#medium.wanted(open.map(({ id }) => id))) {
         const entry = this.#entries.get(id)
         if (entry === undefined) continue
         entry.mustEnd = entry.isWanted = true

@@ -1,6 +1,6 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import type { StoredRecord } from './driver.ts'
+import type { StoredRecord } from './log/record.ts'
 import type { NewEvent, RecoveryReport, SnapshotPolicy } from './store.ts'
 
 /** The state that the logs of a session add up to. A snapshot has it at one position of the logs. */
@@ -59,7 +59,8 @@ export function applyAuditRecord(state: FoldedState, record: AuditRecord): void 
   if (type === 'outcome') state.unsettled.delete(act)
 }
 
-const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
+/** A snapshot at the end of each turn. It costs a rename, or two, and no sync. */
+const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 0, minRecords: 0 }
 
 /** The policy of a session, with defaults; `ARG_ERROR` if `critical` is no list of types and no function. */
 export function snapshotPolicy(given: Partial<SnapshotPolicy> = {}): SnapshotPolicy {
@@ -79,7 +80,7 @@ export const isCritical = (
 /** Visitors never close a session: one of them takes a snapshot after this many records. */
 export const visitedRecords = 5000
 
-/** Has enough been written since the last snapshot? One costs a few syncs; a resume replays the rest. */
+/** Has enough been written since the last snapshot? A resume replays the rest. */
 export const isWorthIt = (
   { minBytes, minRecords }: SnapshotPolicy,
   { records, bytes }: { records: number; bytes: number },

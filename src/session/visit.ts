@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, systemClock } from '../base/process/clock.ts'
+import { systemClock } from '../base/process/clock.ts'
 import { errorCode, errorMessage, notRetryable } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
-import { holderOf } from './driver-defaults.ts'
 import { closeAtEnd } from './close-at-end.ts'
-import type { HeldSession, LogEntry, StoreDriver } from './driver.ts'
 import { inspectionOf } from './inspection.ts'
 import { giveBack, takeSnapshot } from './live-session.ts'
 import type { LogName } from './log/log-end.ts'
+import type { LogEntry } from './log/record.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
-import { assertWrittenBy } from './session-errors.ts'
+import type { Medium } from './medium.ts'
+import { assertWrittenBy, holderKind } from './session-errors.ts'
+import { createLog, type LogContext, openLog, type SessionLog } from './session-log.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Receipt, Visit, VisitOptions } from './store.ts'
 
@@ -23,15 +24,15 @@ const retryMs = 10
  * session, or another visitor for longer than this one waits.
  */
 export async function visitSession<T>(
-  driver: StoreDriver,
+  medium: Medium,
   id: string,
   fn: (visit: Visit) => Promise<T> | T,
   options: VisitOptions,
-  clock: Clock,
+  context: Pick<LogContext, 'clock' | 'limits'>,
 ): Promise<T> {
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
-  const held = await enter(driver, id, options, secrets, clock)
+  const held = await enter(medium, id, options, secrets, { ...context, check: secrets.check })
   const forget = closeAtEnd({ id, close: () => giveBack(held) })
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
@@ -41,13 +42,13 @@ export async function visitSession<T>(
     return { seq, at }
   }
   try {
-    assertWrittenBy(driver.id, id, held.manifest.store)
+    assertWrittenBy(medium.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
     await snapshotIfDue(held, secrets)
     return await fn({
       append: async (event) => await append('journal', makeEventEntry(event, secrets.gate)),
       audit: async (entry) => await append('audit', makeAuditEntry(entry, secrets.gate)),
-      inspect: async () => inspectionOf(await driver.read(id)),
+      inspect: async () => inspectionOf(await medium.read(id)),
     })
   } catch (error) {
     throw isWritten ? notRetryable(error) : error
@@ -65,9 +66,9 @@ export async function visitSession<T>(
 }
 
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
-async function snapshotIfDue(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
+async function snapshotIfDue(held: SessionLog, secrets: RegisteredSecrets): Promise<void> {
   const { recovered } = held
-  if (!recovered?.snapshotDue) return
+  if (!recovered?.isSnapshotDue) return
   try {
     await takeSnapshot(held, recovered.state, secrets)
   } catch (error) {
@@ -78,24 +79,24 @@ async function snapshotIfDue(held: HeldSession, secrets: RegisteredSecrets): Pro
 
 /** Takes the session, and waits while another visitor holds it. */
 async function enter(
-  driver: StoreDriver,
+  medium: Medium,
   id: string,
   { wait = defaultWaitMs, create, purpose }: VisitOptions,
   secrets: RegisteredSecrets,
-  clock: Clock,
-): Promise<HeldSession> {
+  context: LogContext,
+): Promise<SessionLog> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
   for (;;) {
     try {
       // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
-      if (purpose !== undefined) await secrets.applyThoseOf(driver, id)
-      return await driver.open(id, secrets.holdFor('visitor', purpose), secrets.guard)
+      if (purpose !== undefined) await secrets.applyThoseOf(medium, id)
+      return await openLog(medium, id, secrets.holdFor('visitor', purpose), context)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
-        const manifest = createManifest(driver.id, { ...create, id }, secrets, clock.now())
+        const manifest = createManifest(medium.id, { ...create, id }, secrets, context.clock.now())
         try {
-          return await driver.create(manifest, secrets.holdFor('visitor', purpose), secrets.guard)
+          return await createLog(medium, manifest, secrets.holdFor('visitor', purpose), context)
         } catch (failure) {
           // Another visitor was faster: open what it has created.
           if (errorCode(failure) !== 'NAME_TAKEN') throw failure
@@ -103,7 +104,7 @@ async function enter(
         continue
       }
       if (code !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
-      if ((await holderOf(driver, id))?.kind === 'writer') throw error
+      if (holderKind(error) === 'writer') throw error
     }
     await delay(retryMs)
   }

@@ -1,6 +1,6 @@
 import { equal, ok } from 'node:assert/strict'
 import type { Clock } from '../base/process/clock.ts'
-import type { SessionStore } from '../session/index.ts'
+import { createStore, type Medium, type SessionStore } from '../session/index.ts'
 
 /** One thing that a driver must do; run it with any test runner. */
 export interface ConformanceCase {
@@ -8,23 +8,29 @@ export interface ConformanceCase {
   run: () => Promise<void>
 }
 
-/** A set of sessions for one case, empty at first. */
-export interface StorePlace {
-  /**
-   * Opens a store on these sessions. Each call returns another store, as if in another process. `clock` dates
-   * its records, if the driver takes a clock.
-   */
-  open(clock?: Clock): SessionStore | Promise<SessionStore>
-  /** Makes a session look as if another kind of store had written it: changes `store` in its manifest. */
-  disown(id: string): void | Promise<void>
-  /** Adds a key to the manifest of a session, as a later version of stint might. */
-  addToManifest(id: string, key: string, value: unknown): void | Promise<void>
-  /** False if the driver keeps no snapshots: then a resume replays everything. */
-  snapshots?: boolean
+/** Opens a medium on a set of sessions, empty at first: each call another one, as if in another process. */
+export type OpenMedium = () => Medium | Promise<Medium>
+
+/** A set of sessions for one case. */
+export class MediumPlace {
+  readonly #open: OpenMedium
+
+  constructor(open: OpenMedium) {
+    this.#open = open
+  }
+
+  async medium(): Promise<Medium> {
+    return await this.#open()
+  }
+
+  /** Opens another store on these sessions. `clock` dates its records. */
+  async open(clock?: Clock): Promise<SessionStore> {
+    return createStore(await this.#open(), clock)
+  }
 }
 
 /** Cases of the store suite by title: what each does with a store and its place. */
-export type StoreCases = Record<string, (store: SessionStore, place: StorePlace) => Promise<void>>
+export type StoreCases = Record<string, (store: SessionStore, place: MediumPlace) => Promise<void>>
 
 /** The code of the error with which a promise rejects. */
 export async function codeOf(failing: Promise<unknown>): Promise<string> {

@@ -3,6 +3,6 @@
  *
  * @module stint/testing
  */
-export type { ConformanceCase, StorePlace } from './conformance-case.ts'
+export type { ConformanceCase, OpenMedium } from './conformance-case.ts'
 export { registerConformance } from './register-conformance.ts'
 export { storeConformance } from './store-conformance.ts'

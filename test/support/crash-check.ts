@@ -1,10 +1,10 @@
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
-import type { Recovery, SessionHold } from '../../src/session/driver.ts'
-import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
+import type { SessionHold } from '../../src/session/medium.ts'
+import type { Recovery, SessionLog } from '../../src/session/session-log.ts'
 import { ifExists } from '../../src/base/fs/exists.ts'
 import type { RecoveryReport } from '../../src/session/store.ts'
 import type { CrashDisk } from './crash-disk.ts'
-import { directoryOf, pathsOf, SimulatedDriver } from './crash-driver.ts'
+import { directoryOf, pathsOf, type SessionLimits, SimulatedMedium } from './crash-driver.ts'
 import { type Facts, factsOf, findingsOf } from './crash-facts.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 import type { Oracle } from './crash-oracle.ts'
@@ -56,7 +56,7 @@ export async function checkState(state: CrashState, id: string, oracle: Oracle):
 /** The check of one state. */
 class Check {
   readonly violations: string[] = []
-  held: FilesystemSession | undefined
+  held: SessionLog | undefined
   readonly #state: CrashState
   readonly #id: string
   readonly #oracle: Oracle
@@ -72,13 +72,11 @@ class Check {
 
   /** Opens the session and reads it. */
   async recover(disk: CrashDisk): Promise<Facts | undefined> {
-    const newest = newestSnapshot(disk, this.#id)
     const held = await this.#step('it does not open', () => this.#open(disk, 'writer', this.#state.locks))
     const facts = held && (await this.#step('it cannot be read', () => this.#look(disk, held)))
     if (held === undefined || facts === undefined) return undefined
     this.held = held
     this.violations.push(...this.#oracle.judge(facts, this.#state.at), ...unkept(disk, held))
-    if ((reportOf(held).snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} was not used`)
     return facts
   }
 
@@ -102,7 +100,7 @@ class Check {
   }
 
   /** Writes a little and closes the session; then all of that must be there. */
-  async goOn(disk: CrashDisk, held: FilesystemSession | undefined, locks = this.#state.locks): Promise<void> {
+  async goOn(disk: CrashDisk, held: SessionLog | undefined, locks = this.#state.locks): Promise<void> {
     if (held === undefined) return
     await this.#step('it cannot be written to', () => writeALittle(held))
     const later = await this.#step('it does not open after that', async () => {
@@ -123,11 +121,11 @@ class Check {
     return this.#state.wrap?.(disk) ?? disk
   }
 
-  #open(disk: CrashDisk, kind: SessionHold['kind'], locks: SimulatedLocks): Promise<FilesystemSession> {
-    return new SimulatedDriver(this.#seen(disk), locks, this.#state.sizes).openAcquired(this.#id, { kind })
+  #open(disk: CrashDisk, kind: SessionHold['kind'], locks: SimulatedLocks): Promise<SessionLog> {
+    return new SimulatedMedium(this.#seen(disk), locks, this.#state.sizes).openLog(this.#id, { kind })
   }
 
-  #look(disk: CrashDisk, { recovered, manifest }: FilesystemSession): Promise<Facts> {
+  #look(disk: CrashDisk, { recovered, manifest }: SessionLog): Promise<Facts> {
     return factsOf(this.#seen(disk), this.#id, manifest, (recovered as Recovery).state)
   }
 
@@ -141,32 +139,21 @@ class Check {
   }
 }
 
-async function writeALittle(held: FilesystemSession): Promise<void> {
+async function writeALittle(held: SessionLog): Promise<void> {
   const appended = held.append('journal', { type: 'probe', json: '{"n":"probe"}' })
   const audited = held.append('audit', { type: 'note', json: '{"action":"probe"}' })
   await held.release()
   await Promise.all([appended, audited])
 }
 
-/**
- * A snapshot gets its name only when everything it refers to is on disk, so recovery must be able to use it.
- */
-function newestSnapshot(disk: Disk, id: string): number {
-  try {
-    return Math.max(0, ...disk.list(pathsOf(id).snapshots).map((name) => Number.parseInt(name, 10) || 0))
-  } catch {
-    return 0
-  }
-}
-
 /** Bytes that recovery cut off must be in quarantine. */
-const unkept = (disk: Disk, held: FilesystemSession): string[] =>
+const unkept = (disk: Disk, held: SessionLog): string[] =>
   reportOf(held).cut.flatMap(({ kept, bytes }) =>
     readFile(disk, kept)?.length === bytes ? [] : [`${bytes} bytes were cut off and not kept in ${kept}`],
   )
 
 /** The report of a session that was opened for writing. */
-const reportOf = ({ recovered }: FilesystemSession): RecoveryReport => (recovered as Recovery).report
+const reportOf = ({ recovered }: SessionLog): RecoveryReport => (recovered as Recovery).report
 
 function differences(what: string, one: Facts, other: Facts): string[] {
   const names = ['journal', 'audit', 'closes', 'state'] as const

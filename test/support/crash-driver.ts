@@ -2,34 +2,34 @@ import { join } from 'node:path'
 import type { Clock } from '../../src/base/process/clock.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
-import type {
-  HeldSession,
-  ReadableSession,
-  SessionHold,
-  StoreDriver,
-  WriteGuard,
-} from '../../src/session/driver.ts'
-import { forkFiles } from '../../src/session/files/fork.ts'
-import {
-  defaultLimits,
-  type FilesystemSession,
-  type OpenContext,
-  type SessionLimits,
-} from '../../src/session/files/held-session.ts'
-import { openAcquiredSession, openNewSession } from '../../src/session/files/open-session.ts'
-import { ReadableFiles } from '../../src/session/files/readable-session.ts'
-import { recoverSession } from '../../src/session/files/recover.ts'
+import { defaultSizes, HeldFiles } from '../../src/session/files/held-files.ts'
+import { ReadableFiles } from '../../src/session/files/readable-files.ts'
+import type { SegmentSizes } from '../../src/session/files/segment-file.ts'
 import { SessionDirectory, type SessionPaths } from '../../src/session/files/session-directory.ts'
 import type { AcquiredLock } from '../../src/session/files/session-lock.ts'
 import { StagedSession } from '../../src/session/files/staged-session.ts'
-import { forkPoint } from '../../src/session/log/log-end.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
-import type { Holder, SessionSummary } from '../../src/session/store.ts'
-import { noGuard } from '../../src/session/session-secrets.ts'
+import type {
+  HeldMedium,
+  Medium,
+  ReadableMedium,
+  SessionContents,
+  SessionHold,
+} from '../../src/session/medium.ts'
+import {
+  defaultLimits,
+  type LogLimits,
+  openLog as openSessionLog,
+  type SessionLog,
+} from '../../src/session/session-log.ts'
+import type { SessionSummary } from '../../src/session/store.ts'
 import { CrashDisk } from './crash-disk.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 
 export const sessions = '/sessions'
+
+/** The sizes of segments, and when records go to blobs. */
+export type SessionLimits = SegmentSizes & LogLimits
 
 /** A disk with an empty directory for sessions. */
 export function emptyDisk(): CrashDisk {
@@ -40,12 +40,16 @@ export function emptyDisk(): CrashDisk {
 }
 
 let ticks = 0
-const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
+export const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
 
 export const directoryOf = (disk: Disk, id: string): SessionDirectory =>
   new SessionDirectory(disk, join(sessions, id))
 
 export const pathsOf = (id: string): SessionPaths => directoryOf(new CrashDisk(), id).paths
+
+/** A session on a simulated disk, opened for reading. */
+export const readingOf = (disk: Disk, id: string, manifest: Manifest): ReadableMedium =>
+  new SimulatedReading({ directory: directoryOf(disk, id), manifest }, undefined)
 
 /** A summary would read sizes and locks past the simulated disk. */
 class SimulatedReading extends ReadableFiles {
@@ -55,42 +59,42 @@ class SimulatedReading extends ReadableFiles {
 }
 
 /**
- * The driver for plain files on a simulated disk. Locks are simulated, too, because they do not use the disk.
+ * The medium of plain files on a simulated disk. Locks are simulated, too, because they do not use the disk.
  */
-export class SimulatedDriver implements StoreDriver {
+export class SimulatedMedium implements Medium {
   readonly id = 'filesystem'
+  readonly limits: LogLimits
   readonly #disk: Disk
   readonly #locks: SimulatedLocks
-  readonly #limits: SessionLimits
+  readonly #sizes: SegmentSizes
 
   constructor(disk: Disk, locks: SimulatedLocks, limits: Partial<SessionLimits>) {
     this.#disk = disk
     this.#locks = locks
-    this.#limits = { ...defaultLimits, ...limits }
+    this.#sizes = { ...defaultSizes, ...limits }
+    this.limits = { ...defaultLimits, ...limits }
   }
 
-  async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: SessionHold): Promise<HeldMedium> {
     return await coded(async () => {
       using staged = await StagedSession.make({ disk: this.#disk, sessions })
-      const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
+      const acquired = this.#locks.acquire(manifest.session_id, hold.kind, 0)
       await staged.writeNewSession(manifest)
       const directory = await staged.publish(manifest)
-      return await openNewSession(this.#context(directory, manifest, hold, guard), lock)
+      return new HeldFiles({ directory, manifest, acquired, hold, clock, sizes: this.#sizes, isNew: true })
     })
   }
 
-  async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    return await coded(() => this.openAcquired(id, hold, guard))
+  async open(id: string, hold: SessionHold, acquired = this.acquire(id, hold)): Promise<HeldMedium> {
+    const directory = this.#directoryOf(id)
+    const manifest = this.manifestOf(id)
+    return new HeldFiles({ directory, manifest, acquired, hold, clock, sizes: this.#sizes, isNew: false })
   }
 
-  async openAcquired(
-    id: string,
-    hold: SessionHold,
-    guard = noGuard,
-    acquired: AcquiredLock = this.acquire(id, hold),
-  ): Promise<FilesystemSession> {
-    const context = this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard)
-    return await openAcquiredSession(context, acquired)
+  /** Opens a session whose lock was acquired. */
+  async openLog(id: string, hold: SessionHold, acquired?: AcquiredLock): Promise<SessionLog> {
+    const medium = { open: () => this.open(id, hold, acquired), noteDamage: async () => {} }
+    return await openSessionLog(medium, id, hold, { clock, check: () => {}, limits: this.limits })
   }
 
   acquire(id: string, { kind }: SessionHold): AcquiredLock {
@@ -103,32 +107,28 @@ export class SimulatedDriver implements StoreDriver {
     return manifest
   }
 
-  async read(id: string): Promise<ReadableSession> {
-    return new SimulatedReading({ directory: this.#directoryOf(id), manifest: this.manifestOf(id) })
+  async read(id: string): Promise<ReadableMedium> {
+    return readingOf(this.#disk, id, this.manifestOf(id))
   }
 
   async list(): Promise<SessionSummary[]> {
     return []
   }
 
-  async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
+  async load(manifest: Manifest, contents: SessionContents): Promise<void> {
     await coded(async () => {
-      const source = this.#directoryOf(from)
-      const recovered = await recoverSession(source, this.manifestOf(from))
-      const seq = forkPoint(at, recovered.journal.end.seq)
-      const manifest = manifestAt(seq)
       using staged = await StagedSession.make({ disk: this.#disk, sessions })
-      await forkFiles(source, recovered, seq, staged.directory, manifest)
+      await staged.load(manifest, contents)
       await staged.publish(manifest)
     })
   }
 
-  async holder(id: string): Promise<Holder | undefined> {
-    return this.#locks.look(id)?.holder
-  }
+  async noteDamage(): Promise<void> {}
 
-  async unlock(): Promise<undefined> {
-    throw new Error('not simulated')
+  async want(): Promise<void> {}
+
+  async wanted(): Promise<string[]> {
+    return []
   }
 
   async remove(): Promise<void> {
@@ -137,15 +137,6 @@ export class SimulatedDriver implements StoreDriver {
 
   #directoryOf(id: string): SessionDirectory {
     return directoryOf(this.#disk, id)
-  }
-
-  #context(
-    directory: SessionDirectory,
-    manifest: Manifest,
-    hold: SessionHold,
-    guard: WriteGuard,
-  ): OpenContext {
-    return { directory, manifest, hold, guard, clock, limits: this.#limits }
   }
 }
 

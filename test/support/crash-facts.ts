@@ -2,9 +2,8 @@ import { auditRecordOf } from '../../src/session/audit-record.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import type { LogFiles } from '../../src/session/log/log-files.ts'
-import type { Blobs } from '../../src/session/log/blobs.ts'
-import { verifySession } from '../../src/session/files/verify.ts'
+import type { LogName } from '../../src/session/log/log-end.ts'
+import { verifyLogs } from '../../src/session/log/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import {
   emptyState,
@@ -13,7 +12,7 @@ import {
   applyAuditRecord,
   turnType,
 } from '../../src/session/state.ts'
-import { directoryOf } from './crash-driver.ts'
+import { readingOf } from './crash-driver.ts'
 
 /** The contents of a session's files, in terms of the workloads: each record has a name of its own. */
 export interface Facts {
@@ -31,11 +30,14 @@ export async function factsOf(
   manifest: Manifest,
   state: FoldedState,
 ): Promise<Facts> {
-  const { logs, blobs } = directoryOf(disk, id)
-  const withData = (files: LogFiles): Promise<LogRecord[]> =>
-    Promise.all([...readRecords(files)].map((record) => withBlobData(record, blobs)))
-  const records = await withData(logs.journal)
-  const audit = (await withData(logs.audit)).map(auditRecordOf)
+  const medium = readingOf(disk, id, manifest)
+  const read = async (log: LogName): Promise<LogRecord[]> => {
+    const all: LogRecord[] = []
+    for await (const record of readRecords(medium, log)) all.push(record)
+    return all
+  }
+  const records = await read('journal')
+  const audit = (await read('audit')).map(auditRecordOf)
   const replayed = emptyState()
   for (const record of records) replay(replayed, record)
   for (const record of audit) applyAuditRecord(replayed, record)
@@ -49,13 +51,9 @@ export async function factsOf(
   }
 }
 
-/** The record with its data, which may be in a blob. */
-const withBlobData = async (record: LogRecord, blobs: Blobs): Promise<LogRecord> =>
-  record.blob === undefined ? record : { ...record, data: JSON.parse(await blobs.get(record.blob)) }
-
 /** The findings of a verification. */
 export async function findingsOf(disk: Disk, id: string, manifest: Manifest): Promise<string[]> {
-  const { ok, ...health } = await verifySession(directoryOf(disk, id), { manifest })
+  const { ok, ...health } = await verifyLogs(readingOf(disk, id, manifest))
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

@@ -4,7 +4,7 @@ import {
   type SessionLock,
   type SessionLockRecord,
 } from '../../src/session/files/session-lock.ts'
-import type { LogPositions } from '../../src/session/log/log-end.ts'
+import type { LogPositions } from '../../src/session/files/log-files.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Disk } from '../../src/base/fs/disk.ts'
+import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import { formatChecksum } from '../../src/session/log/line-checksum.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { type DirectDisk, passThrough } from './crash-mortal.ts'
@@ -147,11 +147,15 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a snapshot that is written before its payloads',
+    name: 'the text of a slot that is believed although the snapshot has another one',
     workload: 'turns with snapshots',
-    wrap: changed((real, pathOf) => ({
-      sync: (file) => (pathOf(file).includes('/state/') ? undefined : real.sync(file)),
-      syncDirectory: (path) => (path.endsWith('/state') ? undefined : real.syncDirectory(path)),
+    wrapRecovery: changed((real, pathOf) => ({
+      read: (file, into, position) => {
+        const got = real.read(file, into, position)
+        const bytes = Buffer.from(into.buffer, into.byteOffset, got)
+        if (pathOf(file).includes('/state/')) asNamed(bytes, real)
+        return got
+      },
     })),
   },
   {
@@ -209,6 +213,17 @@ export const mutations: Mutation[] = [
     }),
   },
 ]
+
+/** Makes the text of a slot say that it is true for the record that the head of the snapshot names. */
+function asNamed(bytes: Buffer, disk: Disk): void {
+  const head = readFile(disk, '/sessions/one/snapshot.json')?.toString() ?? ''
+  const named = /"slots":\{"x":\{("seq":\d+,"tail":"[0-9a-f]{8}")\}/.exec(head)?.[1]
+  const text = bytes.toString('latin1')
+  const found = /"seq":\d+,"tail":"[0-9a-f]{8}"/.exec(text)
+  if (named === undefined || found === null || found[0].length !== named.length) return
+  bytes.write(named, found.index, 'latin1')
+  believe(bytes)
+}
 
 /** Gives every line the right checksum for its contents. */
 function believe(bytes: Buffer): void {

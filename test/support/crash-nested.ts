@@ -1,7 +1,5 @@
-import type { Recovery } from '../../src/session/driver.ts'
-import type { FilesystemSession } from '../../src/session/files/held-session.ts'
-import { noGuard } from '../../src/session/session-secrets.ts'
-import { SimulatedDriver, pathsOf } from './crash-driver.ts'
+import type { Recovery, SessionLog } from '../../src/session/session-log.ts'
+import { pathsOf, SimulatedMedium } from './crash-driver.ts'
 import { factsOf, findingsOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
 import { Simulation, type Wrap } from './crash-simulation.ts'
@@ -112,17 +110,17 @@ export async function searchTakeovers(
     const simulation = new Simulation({ wrap: writer.wrap, sizes: workload.sizes, way })
     const { disk, locks, sizes } = simulation
     mutate(locks, writer)
-    const driver = new SimulatedDriver(disk, locks, sizes)
+    const medium = new SimulatedMedium(disk, locks, sizes)
     const hold = { kind: 'writer' } as const
-    let heir: (() => Promise<FilesystemSession>) | undefined
+    let heir: (() => Promise<SessionLog>) | undefined
     let acknowledged: string[] = []
     const takeOver = async (): Promise<void> => {
       locks.life = 'silent'
       acknowledged = namesHeard(simulation)
-      const acquired = driver.acquire(id, hold)
+      const acquired = medium.acquire(id, hold)
       locks.life = 'alive'
-      let held: Promise<FilesystemSession> | undefined
-      heir = () => (held ??= driver.openAcquired(id, hold, noGuard, acquired))
+      let held: Promise<SessionLog> | undefined
+      heir = () => (held ??= medium.openLog(id, hold, acquired))
       if (opensLate) return
       // A fault that the workload has ordered is one of the writer's.
       const { before } = disk
@@ -171,7 +169,7 @@ export class SuspendedWriter {
 
 async function ending(
   simulation: Simulation,
-  heir: () => Promise<FilesystemSession>,
+  heir: () => Promise<SessionLog>,
   acknowledged: string[],
 ): Promise<string[]> {
   const { disk } = simulation
@@ -180,8 +178,8 @@ async function ending(
     const written = write(held, 'heir 2')
     await held.release()
     await written
-    const driver = new SimulatedDriver(disk, simulation.locks, simulation.sizes)
-    const { recovered, manifest } = await driver.openAcquired(id, { kind: 'writer' })
+    const medium = new SimulatedMedium(disk, simulation.locks, simulation.sizes)
+    const { recovered, manifest } = await medium.openLog(id, { kind: 'writer' })
     const { journal, audit } = await factsOf(disk, id, manifest, (recovered as Recovery).state)
     const names = new Set([...journal, ...audit])
     const heirs = ['heir 2', 'note heir 2', ...(names.has('heir 1') ? ['heir 1', 'note heir 1'] : [])]
@@ -195,14 +193,14 @@ async function ending(
       ...namesHeard(simulation)
         .filter((name) => !names.has(name))
         .map((name) => `${name}, acknowledged to the old writer, is lost`),
-      ...(await findingsOf(disk, id, manifest)).filter((what) => !what.includes('ignored:')),
+      ...(await findingsOf(disk, id, manifest)),
     ]
   } catch (error) {
     return [`the heir fails: ${(error as Error).message}`]
   }
 }
 
-async function write(held: FilesystemSession, n: string): Promise<void> {
+async function write(held: SessionLog, n: string): Promise<void> {
   await Promise.allSettled([
     held.append('journal', { type: 'message', json: JSON.stringify({ n }) }),
     held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }),

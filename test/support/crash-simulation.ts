@@ -1,11 +1,10 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
-import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { emptyState } from '../../src/session/state.ts'
 import type { Session } from '../../src/session/session.ts'
 import type { SessionStore } from '../../src/session/store.ts'
 import type { CrashDisk } from './crash-disk.ts'
-import { emptyDisk, SimulatedDriver } from './crash-driver.ts'
+import { clock, emptyDisk, type SessionLimits, SimulatedMedium } from './crash-driver.ts'
 import { factsOf } from './crash-facts.ts'
 import { SimulatedLocks } from './crash-locks.ts'
 import { Oracle, type Submission } from './crash-oracle.ts'
@@ -43,7 +42,8 @@ export class Simulation {
     this.sizes = options.sizes ?? {}
     const seen = options.wrap?.(this.disk) ?? this.disk
     const { way = 'on the event loop', pool = (disk) => diskFor(way, disk) } = options
-    this.store = createStore(new SimulatedDriver(pool(seen), this.locks, this.sizes))
+    const medium = new SimulatedMedium(pool(seen), this.locks, this.sizes)
+    this.store = createStore(medium, clock, medium.limits)
     this.oracles = options.oracles ?? new Map()
   }
 
@@ -55,7 +55,7 @@ export class Simulation {
 
   async create(id: string, everyTurn = false): Promise<SimulatedSession> {
     const oracle = this.oracle(id)
-    const snapshots = everyTurn ? { minBytes: 0, minRecords: 0 } : {}
+    const snapshots = everyTurn ? {} : { minRecords: 500, minBytes: 256 << 10 }
     const session = await this.store.create({ id, snapshots })
     oracle.acknowledge(oracle.created)
     return this.#steered(session)

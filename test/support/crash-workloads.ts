@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { errno } from './crash-disk.ts'
+import type { SessionLimits } from './crash-driver.ts'
 import type { Simulation } from './crash-simulation.ts'
 
 /** A short program that exercises one part of the store. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { filesystemStore } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/medium.ts'
 import type { SessionState } from '../../src/session/store.ts'
 import { allOf } from './all-of.ts'
 import { buildSlowSync } from './build-c.ts'

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { allClaims, fileStore } from '../../src/lease/index.ts'
-import { FilesystemDriver } from '../../src/session/files/driver.ts'
+import { FilesMedium } from '../../src/session/files/medium.ts'
 import { createStore } from '../../src/session/index.ts'
 import { allOf } from './all-of.ts'
 import { readIfThere } from './read-if-there.ts'
@@ -33,8 +33,8 @@ export async function readHomeFacts(place: string): Promise<HomeFacts> {
   const home = join(place, 'home')
   const { targets, unreadable } = await allClaims(fileStore(home))
   if (unreadable.length > 0) throw new Error(`unreadable claims: ${JSON.stringify(unreadable)}`)
-  const driver = new FilesystemDriver({ home })
-  const ids = (await driver.ids()).sort()
+  const driver = new FilesMedium({ home })
+  const ids = await driver.ids('')
   return {
     sessions: Object.fromEntries(
       await Promise.all(ids.map(async (id) => [id, await readSessionFacts(driver, id)] as const)),
@@ -47,7 +47,7 @@ export async function readHomeFacts(place: string): Promise<HomeFacts> {
   }
 }
 
-async function readSessionFacts(driver: FilesystemDriver, id: string): Promise<SessionFacts> {
+async function readSessionFacts(driver: FilesMedium, id: string): Promise<SessionFacts> {
   const inspection = await createStore(driver).inspect(id)
   const { ok, journal } = await inspection.health()
   const events = (await allOf(inspection.events({ all: true }))).map(

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { filesystemStore } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/medium.ts'
 import type { SessionEvent, SessionStore } from '../../src/session/store.ts'
 import { allOf } from './all-of.ts'
 import { buildSlowSync } from './build-c.ts'

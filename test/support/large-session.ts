@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/codec.ts'
-import { laterSegment } from '../../src/session/log/log-files.ts'
+import { laterSegment } from '../../src/session/files/log-files.ts'
 import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
-import { FilesystemDriver, filesystemStore } from '../../src/session/files/driver.ts'
+import { FilesMedium, filesystemStore } from '../../src/session/files/medium.ts'
 
 const segmentBytes = 64 << 20
 const groupSize = 50
@@ -54,5 +54,5 @@ export function countingStore(home: string): {
       return got
     },
   }
-  return { store: createStore(new FilesystemDriver({ home }, disk)), bytesRead: () => bytes }
+  return { store: createStore(new FilesMedium({ home }, disk)), bytesRead: () => bytes }
 }

@@ -65,7 +65,7 @@ export async function failoverStorm({
   let [unreplicated, lostAnswers] = [0, 0]
   for (let round = 0; round < failovers; round++) {
     await more()
-    for (const statement of ['head_sum = $6', 'UPDATE stint.register']) {
+    for (const statement of ['bytes = bytes + $6', 'UPDATE stint.register']) {
       for (let n = 0; n < answersLost; n++, lostAnswers++) {
         const before = proxy.faults
         proxy.strike(statement, 'cut after')

@@ -104,7 +104,7 @@ class Storm implements AsyncDisposable {
     const { proxy } = this.#options.sessions
     for (let n = 0; n < answersLost; n++) {
       const before = proxy.faults
-      proxy.strike('head_sum = $6', 'cut after')
+      proxy.strike('bytes = bytes + $6', 'cut after')
       await until('an answer is lost', () => proxy.faults > before)
       this.#lostAnswers += 1
     }

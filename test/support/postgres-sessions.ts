@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { postgresStore, type PostgresStoreOptions } from '../../src/postgres/store/driver.ts'
+import { postgresStore, type PostgresStoreOptions } from '../../src/postgres/store/medium.ts'
 import type { SessionStore } from '../../src/session/store.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
 import type { PostgresServer } from './postgres.ts'
@@ -30,7 +30,7 @@ export class PostgresSessions implements AsyncDisposable {
 
   /** Deletes all sessions: faster than another database. */
   async clear(): Promise<void> {
-    const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state']
+    const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'state']
     await this.pool.query(tables.map((table) => `DELETE FROM stint.${table};`).join(''))
     this.proxy.faults = 0
   }

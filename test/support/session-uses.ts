@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { filesystemStore } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/medium.ts'
 import { projectRoot, World } from './world.ts'
 
 /**

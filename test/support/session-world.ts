@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesystemStore } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/medium.ts'
 import type { SessionStore } from '../../src/session/store.ts'
 import { type Refusal, SessionHolder } from './session-holder.ts'
 import { type Finished, type Running, World } from './world.ts'
@@ -57,15 +57,13 @@ export class SessionWorld extends World {
     }
   }
 
-  /** Changes one record of a journal, and empties the snapshots. */
+  /** Changes one record of a journal, and removes the snapshot. */
   damage(id: string, seq: number, file = 'journal.log'): void {
     const path = this.path(id, file)
     const lines = readFileSync(path, 'utf8').split('\n')
     lines[seq - 1] = (lines[seq - 1] ?? '').replace('"type":', '"tyqe":')
     writeFileSync(path, lines.join('\n'))
-    for (const name of readdirSync(this.path(id)))
-      if (name === 'snapshots')
-        for (const each of readdirSync(this.path(id, name))) writeFileSync(this.path(id, name, each), '')
+    rmSync(this.path(id, 'snapshot.json'), { force: true })
   }
 }
 

@@ -4,19 +4,19 @@ import { projectRoot } from './world.ts'
 
 /** Test files that take long. They start first: started last, each would run alone at the end. */
 const slow = [
-  'src/session/files/driver-crash.test.ts',
+  'src/session/files/medium-crash.test.ts',
   'src/fixtures/vitest/vitest.test.ts',
   'src/fixtures/jest/jest.test.ts',
   'src/hooks/main.test.ts',
-  'src/postgres/store/driver.test.ts',
+  'src/postgres/store/medium.test.ts',
   'src/cli/sessions/sessions.test.ts',
   'src/cli/doctor/doctor.test.ts',
   'src/hooks/commands/install-command.test.ts',
   'src/hooks/commands/install.test.ts',
   'src/cli/doctor/doctor-hooks.test.ts',
-  'src/session/files/driver-crash-mutations.test.ts',
+  'src/session/files/medium-crash-mutations.test.ts',
   'src/lease/lease-storm.test.ts',
-  'src/postgres/store/driver-storm.test.ts',
+  'src/postgres/store/medium-storm.test.ts',
 ]
 
 export class SlowFirst extends BaseSequencer {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filesystemStore } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/medium.ts'
 import { buildNoSync } from '../support/build-c.ts'
 import { CrashImage } from '../support/crash-image.ts'
 import { startWorker, StormedSession } from '../support/killed-sessions.ts'

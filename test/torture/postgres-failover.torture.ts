@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { postgresStore } from '../../src/postgres/store/driver.ts'
+import { postgresStore } from '../../src/postgres/store/medium.ts'
 import { PgBouncer } from '../support/pgbouncer.ts'
 import { PostgresCluster } from '../support/postgres-cluster.ts'
 import { failoverStorm } from '../support/postgres-failover-storm.ts'

@@ -31,6 +31,14 @@ export async function replaceOnDisk(
   await disk.syncDirectory(dirname(path))
 }
 
+/** Replaces a file by a rename. A power cut may undo it; without `isSynced`, it may leave a torn file. */
+export const renameOnDisk = (
+  disk: Disk,
+  path: string,
+  content: Uint8Array,
+  isSynced: boolean,
+): Promise<void> => replaceBy(disk, path, (put) => put(content), undefined, isSynced)
+
 /** Supplies the content of a file: `put` writes the next piece. */
 export type Fill = (put: (bytes: Uint8Array) => Promise<void>) => Promise<void>
 
@@ -40,10 +48,11 @@ export async function replaceBy(
   path: string,
   fill: Fill,
   beforeRename?: () => void,
+  isSynced = true,
 ): Promise<void> {
   const staged = stagedPath(path)
   try {
-    await fillStaged(disk, staged, fill)
+    await fillStaged(disk, staged, fill, isSynced)
     beforeRename?.()
     await disk.rename(staged, path)
   } catch (error) {
@@ -79,12 +88,12 @@ export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26
 
 const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
 
-async function fillStaged(disk: Disk, staged: string, fill: Fill): Promise<void> {
+async function fillStaged(disk: Disk, staged: string, fill: Fill, isSynced: boolean): Promise<void> {
   using file = closing(disk, await disk.create(staged))
   let at = 0
   await fill(async (bytes) => {
     await writeInPieces(disk, file.fd, bytes, at)
     at += bytes.length
   })
-  await disk.sync(file.fd)
+  if (isSynced) await disk.sync(file.fd)
 }

@@ -52,7 +52,7 @@ export async function readAuditLines(
 ): Promise<StintError | undefined> {
   const inspection = await store.inspect(id)
   for await (const record of inspection.audit()) take(record)
-  return auditDamage(id, (await inspection.health()).audit, store.driver.damageHint)
+  return auditDamage(id, (await inspection.health()).audit)
 }
 
 /** Keeps the newest few of many items, in memory that does not grow with the rest. */

@@ -21,7 +21,7 @@ const verifyCommand = defineBareCommand({
     const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit
     const data = { session_id: id, lines: records, head, state, findings }
-    const damage = auditDamage(id, health.audit, store.driver.damageHint)
+    const damage = auditDamage(id, health.audit)
     if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
     for (const finding of findings) warn(finding)
     return data

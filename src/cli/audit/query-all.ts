@@ -1,7 +1,7 @@
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
-import { attestedBy, type AuditRecord, type DriverStore, type SessionSummary } from '../../session/index.ts'
+import { attestedBy, type AuditRecord, type BuiltInStore, type SessionSummary } from '../../session/index.ts'
 import type { Zone } from '../text/format.ts'
 import { printLines } from '../terminal/print.ts'
 import { NewestItems, renderLine } from './audit-lines.ts'
@@ -22,7 +22,7 @@ interface AllLines {
  * if lines of a session are missing or cannot be read.
  */
 export async function printAllLines(
-  store: DriverStore,
+  store: BuiltInStore,
   { json, limit, matcher, zone, columns }: AllLines,
   warn: (message: string) => void,
 ): Promise<void> {
@@ -58,7 +58,7 @@ interface LinesOptions extends Pick<AllLines, 'limit' | 'matcher'> {
 
 /** Reads the matching audit lines of sessions, as they are asked for; within a session the oldest first. */
 async function* linesOfSessions(
-  store: DriverStore,
+  store: BuiltInStore,
   sessions: readonly SessionSummary[],
   { limit, matcher, onDamaged }: LinesOptions,
 ): AsyncGenerator<{ session_id: string; line: AuditRecord }> {
@@ -82,7 +82,7 @@ async function* linesOfSessions(
 }
 
 /** Reads the audit log of a session. Throws after its last intact line if there were more. */
-async function* readLines(store: DriverStore, { id }: SessionSummary): AsyncGenerator<AuditRecord> {
+async function* readLines(store: BuiltInStore, { id }: SessionSummary): AsyncGenerator<AuditRecord> {
   const inspection = await store.inspect(id)
   let last = 0
   for await (const line of inspection.audit()) {

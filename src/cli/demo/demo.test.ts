@@ -12,7 +12,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const promisedMs = 60_000
 
 test(
-  'the demo shows what it claims with real processes, within a minute, and leaves nothing behind',
+  'the demo shows what it claims with real processes, and leaves nothing behind',
   { timeout: promisedMs },
   async () => {
     // The suite itself may be run by npx.
@@ -20,26 +20,29 @@ test(
     expect(code).toBe(0)
     expect(stdout).toContain('ada’s edit is lost')
     expect(stdout).toContain('both edits are there')
+    expect(stdout).toMatch(
+      /- buy a boat[^]*- book the train[^]*stint undo ada[^]*- buy milk[^]*- book the train/,
+    )
     expect(stdout).toContain('contains 200 files')
     expect(stdout).toContain('nothing is left')
-    expect(Number(/all (\d+) are there/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(25)
-    expect(stdout).toMatch(/tail \S+ -n 1\n.*and after the kill.*\n.*the session goes on/)
+    expect(stdout).toMatch(/vault restore 5b1f6a02\n.*1 file, \d+ B: ~\/\.claude\/projects/)
+    expect(stdout).toContain('every byte is back')
     expect(stdout).not.toContain('\x1b')
-    expect(stdout).toContain('Next: `stint hook install` protects')
+    expect(stdout).not.toContain(world.tmp)
+    expect(stdout).toContain('`stint init` sets it up')
     expect(world.leftovers()).toEqual([])
   },
 )
 
 test('under npx, the demo ends with a command that the shell finds', async () => {
   const { stdout } = await world.stint(['demo'], { env: { npm_command: 'exec' } })
-  expect(stdout).toContain('Next: `npx stint hook install` protects')
+  expect(stdout).toContain('`npx stint init` sets it up')
 })
 
 test('a command line that the demo prints is the one it runs', async () => {
   const { stdout } = await world.stint(['demo'])
-  const purpose = 'ada edits notes.md'
-  expect(stdout).toContain(`$ stint run --lock --session ada --purpose '${purpose}' -- sh ada.sh\n`)
-  expect(stdout).toMatch(new RegExp(`stint run: .*held by ada.*${purpose}`))
+  expect(stdout).toContain('$ stint run --lock --session ada -- sh ada.sh\n')
+  expect(stdout).toMatch(/stint run: .*~\/project is held by ada/)
 })
 
 test('a killed demo leaves neither files nor processes', async () => {

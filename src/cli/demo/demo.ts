@@ -5,16 +5,15 @@ import { writeOut } from '../../base/process/write-output.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { screenOf } from '../../command/stdio.ts'
-import { filesystemStore } from '../../session/index.ts'
 import { scenes } from './scenes.ts'
 import { Stage } from './stage.ts'
 
 export const demoCommand = defineCommand({
   name: 'demo',
   summary:
-    'Shows stint at work, in a minute: real processes, in a temporary home that is removed afterwards.',
+    'Shows stint at work, in half a minute: real processes, in a temporary home that is removed afterwards.',
   envelope: 'on-request',
-  examples: [['stint demo', 'two agents collide, a run is killed, a session is resumed']],
+  examples: [['stint demo', 'two agents collide, one is undone, a run is killed, a conversation comes back']],
   // The demo's scratch is guarded from the start; a simulated agent ends with the demo.
   settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined ? 'eager' : 'off' }),
   async run(context) {
@@ -36,16 +35,13 @@ async function playScenes(context: CommandContext): Promise<void> {
   stage.title('That is all: nothing was installed, and nothing is left.')
   // npx runs a program that the shell does not find.
   const stint = process.env.npm_command === 'exec' ? 'npx stint' : 'stint'
-  stage.say(
-    `Next: \`${stint} hook install\` protects the agents you run; \`${stint} status\` shows what they do.`,
-  )
+  stage.say(`Next: \`${stint}\` shows what is here, and \`${stint} init\` sets it up for the agents you run.`)
 }
 
 /** Acts as a simulated agent, in a process of its own, so that it can be killed. */
 async function playPart(part: string): Promise<void> {
   const [name, ...args] = part.split(' ')
   if (name === 'edit') await editNotes(args[0] ?? 'an agent')
-  if (name === 'record') await recordMessages()
 }
 
 const printLine = (line: string): boolean => writeOut(1, `${line}\n`)
@@ -57,14 +53,4 @@ async function editNotes(agent: string): Promise<void> {
   for await (const _ of createInterface({ input: process.stdin })) break
   writeFileSync('notes.md', `${before}- ${agent} was here\n`)
   printLine('written')
-}
-
-/** Appends messages to a session without end, and prints each acknowledgement. */
-async function recordMessages(): Promise<void> {
-  const session = await filesystemStore().create({ tool: 'demo', title: 'a session that is killed' })
-  printLine(`session ${session.id}`)
-  for (let n = 1; ; n++) {
-    const { seq } = await session.append({ type: 'message', data: { text: `step ${n}` } })
-    printLine(`acknowledged ${seq}`)
-  }
 }

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../base/process/clock.ts'
 import { identify, liveness } from '../../base/process/liveness.ts'
-import { filesystemStore, type Session } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
-import { assertShown, type Stage } from './stage.ts'
+import { assertShown, type DemoProcess, type Stage } from './stage.ts'
 
 interface Scene {
   title: string
@@ -13,49 +12,51 @@ interface Scene {
 }
 
 export const scenes: readonly Scene[] = [
-  { title: '1. Two agents edit one workspace, without stint', play: collide },
-  { title: '2. The same two, with stint', play: takeTurns },
-  { title: '3. A run is killed with kill -9', play: killedRun },
-  { title: '4. A session is killed in the middle of a turn', play: killedSession },
+  { title: '1. Two agents and one file', play: collide },
+  { title: '2. Undo one, keep the other', play: undoOne },
+  { title: '3. kill -9 leaves nothing', play: killedRun },
+  { title: '4. A conversation that the agent has deleted comes back', play: lostTranscript },
 ]
 
-const notesOf = (stage: Stage): string[] =>
-  readFileSync(join(stage.workspace, 'notes.md'), 'utf8')
+const notesOf = (stage: Stage): string => readFileSync(join(stage.workspace, 'notes.md'), 'utf8')
+
+const linesOf = (stage: Stage): string[] =>
+  notesOf(stage)
     .split('\n')
     .filter((line) => line.startsWith('- '))
 
-const startNotes = (stage: Stage): void => stage.write('notes.md', '# Notes\n')
+const showNotes = (stage: Stage): void => {
+  for (const line of linesOf(stage)) stage.say(`notes.md: ${line}`)
+}
 
 async function collide(stage: Stage): Promise<void> {
-  startNotes(stage)
+  stage.write('notes.md', '# Notes\n')
   const [ada, bob] = [await stage.agent('edit ada'), await stage.agent('edit bob')]
   await Promise.all([ada.waitForLine('read'), bob.waitForLine('read')])
-  stage.say('ada and bob each read notes.md, think, and write it back with a line of their own.')
+  stage.say('Without stint, ada and bob read notes.md, think, and write it back with a line of their own.')
   ada.write('go')
   await ada.waitForLine('written')
   bob.write('go')
   await Promise.all([ada.ended(), bob.ended()])
-  const lines = notesOf(stage)
-  for (const line of lines) stage.say(`notes.md: ${line}`)
-  assertShown(lines.length === 1 && lines[0] === '- bob was here', 'an edit is lost without stint')
+  const lines = linesOf(stage)
+  showNotes(stage)
+  assertShown(lines.join() === '- bob was here', 'an edit is lost without stint')
   stage.bad('ada’s edit is lost, and neither of them knows.')
+  await takeTurns(stage)
 }
 
 async function takeTurns(stage: Stage): Promise<void> {
-  startNotes(stage)
+  stage.write('notes.md', '# Notes\n')
   for (const who of ['ada', 'bob']) stage.write(`${who}.sh`, stage.agentScript(`edit ${who}`))
-  const run = async (who: string, ...more: string[]) => {
-    const options = ['--session', who, '--purpose', `${who} edits notes.md`, ...more]
-    return await stage.stint('run', '--lock', ...options, '--', 'sh', `${who}.sh`)
-  }
+  const run = async (who: string, ...more: string[]) =>
+    await stage.stint('run', '--lock', '--session', who, ...more, '--', 'sh', `${who}.sh`)
+  stage.say('With stint:')
   const ada = await run('ada')
   await ada.waitForLine('read')
   const refused = await run('bob')
   const code = await refused.ended()
-  const isTold = ['held by ada', 'ada edits notes.md'].every((fact) => refused.stderr.includes(fact))
-  assertShown(code === 4 && isTold, 'bob is refused, and the message names ada', refused)
+  assertShown(code === 4 && refused.stderr.includes('held by ada'), 'bob is refused, by name', refused)
   stage.say(refused.stderr.trim().split('\n')[0] ?? '')
-  stage.good('bob is told who works here, and on what.')
   const bob = await run('bob', '--wait', '30s')
   ada.write('go')
   await ada.waitForLine('written')
@@ -63,10 +64,36 @@ async function takeTurns(stage: Stage): Promise<void> {
   await bob.waitForLine('read')
   bob.write('go')
   assertShown((await bob.ended()) === 0, 'bob finishes', bob)
-  const lines = notesOf(stage)
-  for (const line of lines) stage.say(`notes.md: ${line}`)
-  assertShown(lines.join() === '- ada was here,- bob was here', 'both edits are kept with stint')
-  stage.good('both edits are there.')
+  showNotes(stage)
+  assertShown(linesOf(stage).join() === '- ada was here,- bob was here', 'both edits are kept with stint')
+  stage.good('bob was told who works here, waited, and both edits are there.')
+}
+
+/** Runs a command of stint to its end, and shows what it printed. */
+async function show(stage: Stage, ...args: string[]): Promise<DemoProcess> {
+  const process = await stage.stint(...args)
+  assertShown((await process.ended()) === 0, `\`stint ${args[0]}\` works`, process)
+  for (const line of process.lines) stage.say(line)
+  return process
+}
+
+async function undoOne(stage: Stage): Promise<void> {
+  stage.write('notes.md', '# Notes\n\n- buy milk\n- call the bank\n- water the plants\n')
+  await stage.run('git', 'init', '--quiet')
+  stage.write('ada.sh', 'sed -i.old -e "s/buy milk/buy a boat/" notes.md && rm notes.md.old\n')
+  stage.write('bob.sh', 'echo "- book the train" >> notes.md\n')
+  for (const who of ['ada', 'bob'])
+    await show(stage, 'run', '--lock', '--session', who, '--', 'sh', `${who}.sh`)
+  showNotes(stage)
+  await show(stage, 'changes')
+  await show(stage, 'undo', 'ada', '--yes')
+  showNotes(stage)
+  const lines = linesOf(stage).join()
+  assertShown(
+    lines === '- buy milk,- call the bank,- water the plants,- book the train',
+    'only ada is undone',
+  )
+  stage.good('ada’s change is taken back; bob’s, in the same file, is still there.')
 }
 
 /** Makes one file for each line of lines.txt. */
@@ -104,49 +131,17 @@ async function soon(isTrue: () => boolean): Promise<boolean> {
   return isTrue()
 }
 
-async function killedSession(stage: Stage): Promise<void> {
-  stage.say('an agent records each message, and waits until it is on disk.')
-  const agent = await stage.agent('record')
-  const id = await agent.waitForLine('session ')
-  await agent.waitForLine('acknowledged 25')
-  stage.command(`kill -9 ${agent.pid}`)
-  agent.kill()
-  await agent.ended()
-  const acknowledged = agent.lines.filter((line) => line.startsWith('acknowledged ')).length
-  stage.say(`${plural(acknowledged, 'message')} had been confirmed as on disk.`)
-  await showLast(stage, id, 'step ')
-  await resume(stage, id, acknowledged)
-  await showLast(stage, id, lastMessage)
-  stage.good('the session goes on.')
-}
+const conversation = '5b1f6a02-9c3d-4e8f-a7b6-1c2d3e4f5a6b'
 
-const lastMessage = 'and after the kill'
-
-/** Resumes a session, checks that no message is missing, and appends one. */
-async function resume(stage: Stage, id: string, acknowledged: number): Promise<void> {
-  await using session = await filesystemStore({ home: stage.home }).resume(id)
-  const texts = await textsOf(session)
-  const steps = Array.from({ length: acknowledged }, (_, index) => `step ${index + 1}`)
-  assertShown(
-    steps.every((step, index) => texts[index] === step),
-    'every acknowledged message is there',
-  )
-  stage.good(`the session is resumed and read from the start: all ${acknowledged} are there.`)
-  await session.append({ type: 'message', data: { text: lastMessage } })
-  stage.say('one more message is appended.')
-}
-
-/** Shows the last message of a session, which must contain `text`. */
-async function showLast(stage: Stage, id: string, text: string): Promise<void> {
-  const tail = await stage.stint('sessions', 'tail', id, '-n', '1')
-  const isShown = (await tail.ended()) === 0 && tail.lines.some((line) => line.includes(text))
-  assertShown(isShown, 'the last message of a session can be read', tail)
-  for (const line of tail.lines) stage.say(line)
-}
-
-async function textsOf(session: Session): Promise<string[]> {
-  const texts: string[] = []
-  for await (const { data } of session.events({ type: 'message' }))
-    texts.push((data as { text: string }).text)
-  return texts
+async function lostTranscript(stage: Stage): Promise<void> {
+  const said = { role: 'user', content: 'tidy up the parser, and keep the tests green' }
+  const line = { type: 'user', sessionId: conversation, cwd: stage.workspace, message: said }
+  const text = `${JSON.stringify(line)}\n`
+  const path = stage.writeHome(`.claude/projects/-project/${conversation}.jsonl`, text)
+  await show(stage, 'vault', 'sync', '--agent', 'claude')
+  await stage.run('rm', path)
+  stage.say('That is what Claude Code does 30 days after the last word of a conversation.')
+  await show(stage, 'vault', 'restore', conversation.slice(0, 8))
+  assertShown(readFileSync(path, 'utf8') === text, 'the conversation is restored byte by byte')
+  stage.good('every byte is back, where the agent looks for it.')
 }

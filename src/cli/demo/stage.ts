@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { columnsOf } from '../../base/process/terminal.ts'
 import { shellWord } from '../../base/text/escape.ts'
@@ -10,10 +10,11 @@ import type { Paint } from '../../command/stdio.ts'
 import { isErrorCode } from '../../base/errors/error-table.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
-/** The demo's home, temp root and workspace, all in its scratch, and its output for a person. */
+/** The demo's user, temp root and workspace, all in its scratch, and its output for a person. */
 export class Stage {
   readonly workspace: string
-  readonly home: string
+  /** The home directory of the demo's user. */
+  readonly #user: string
   readonly #tmp: string
   readonly #context: CommandContext
   readonly #paint: Paint
@@ -22,10 +23,10 @@ export class Stage {
     const base = context.tmpDir
     this.#context = context
     this.#paint = paint
-    this.workspace = join(base, 'workspace')
-    this.home = join(base, 'home')
+    this.#user = join(base, 'user')
+    this.workspace = join(this.#user, 'project')
     this.#tmp = join(base, 'tmp')
-    for (const directory of [this.workspace, this.home, this.#tmp]) makePrivateDirectory(directory)
+    for (const directory of [this.#user, this.workspace, this.#tmp]) makePrivateDirectory(directory)
   }
 
   title(text: string): void {
@@ -33,12 +34,17 @@ export class Stage {
   }
 
   say(text: string): void {
-    for (const line of this.#wrap(text, 2)) this.#context.say(`  ${line}\n`)
+    for (const line of this.#wrap(this.#shorten(text), 2)) this.#context.say(`  ${line}\n`)
   }
 
   /** Prints a command line as a user would type it. */
   command(text: string): void {
-    this.#marked(this.#paint.dim('$'), text, this.#paint.bold)
+    this.#marked(this.#paint.dim('$'), this.#shorten(text), this.#paint.bold)
+  }
+
+  /** Paths as the demo's user would write them. */
+  #shorten(text: string): string {
+    return text.replaceAll(this.#user, '~')
   }
 
   good(text: string): void {
@@ -64,6 +70,21 @@ export class Stage {
     writeFileSync(join(this.workspace, name), content)
   }
 
+  /** Writes a file into the home directory of the demo's user, and returns its path. */
+  writeHome(name: string, content: string): string {
+    const path = join(this.#user, name)
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeFileSync(path, content)
+    return path
+  }
+
+  /** Prints a command line of another program, and runs it to its end. */
+  async run(program: string, ...args: readonly string[]): Promise<void> {
+    this.command([program, ...args].map(shellWord).join(' '))
+    const process = new DemoProcess(await this.#spawn(program, args))
+    assertShown((await process.ended()) === 0, `\`${program}\` works`, process)
+  }
+
   /** Prints a command line of stint, and starts exactly that. */
   async stint(...args: readonly string[]): Promise<DemoProcess> {
     this.command(['stint', ...args].map(shellWord).join(' '))
@@ -82,22 +103,23 @@ export class Stage {
   }
 
   async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<DemoProcess> {
-    const child = await this.#context.spawn(process.execPath, [process.argv[1] ?? '', ...args], {
+    return new DemoProcess(await this.#spawn(process.execPath, [process.argv[1] ?? '', ...args], variables))
+  }
+
+  #spawn(program: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<RunChild> {
+    return this.#context.spawn(program, args, {
       cwd: this.workspace,
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...this.#environment(), ...variables },
     })
-    return new DemoProcess(child)
   }
 
   /** Without the variables of the demo's own run: its processes stand for unrelated ones. */
   #environment(): NodeJS.ProcessEnv {
-    const inherited = Object.entries(process.env).filter(
-      ([name]) => !/^(?:STINT_|TMPDIR$|TEMP$|TMP$)/.test(name),
-    )
+    const inherited = Object.entries(process.env).filter(([name]) => !foreign.test(name))
     return {
       ...Object.fromEntries(inherited),
-      STINT_HOME: this.home,
+      HOME: this.#user,
       STINT_TMP_ROOT: this.#tmp,
       NO_COLOR: '1',
       // `demoError` recognises a full disk by its English message.
@@ -106,8 +128,11 @@ export class Stage {
   }
 }
 
+/** Variables that lead to files of the real user, or of the demo's own run. */
+const foreign = /^(?:STINT_|GIT_|XDG_|TMPDIR$|TEMP$|TMP$|\w+_HOME$|\w+_CONFIG_DIR$|QWEN_RUNTIME_DIR$)/
+
 /** A process of the demo: the lines it prints, and how it ends. */
-class DemoProcess {
+export class DemoProcess {
   readonly #child: RunChild
   /** Resolves when the process has ended and its output is read to the end; `exited` may come before that. */
   readonly #closed: Promise<number | null>

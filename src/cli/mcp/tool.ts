@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { type LeaseStore, WorkspaceClaims } from '../../lease/index.ts'
-import type { DriverStore } from '../../session/index.ts'
+import type { BuiltInStore } from '../../session/index.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
 import type { HeldClaims } from './held-claims.ts'
 
 /** The parts of a server that all of its tools share. */
 export interface ServerState {
   leases: LeaseStore
-  store: DriverStore
+  store: BuiltInStore
   held: HeldClaims
 }
 

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
-import { filesystemStore } from '../../session/files/driver.ts'
+import { filesystemStore } from '../../session/files/medium.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions
@@ -59,12 +59,6 @@ test('every sessions command works on the server that STINT_STORE names', async 
   expect(dataOf(await run('prune', '--keep', '1', '--yes'))).toMatchObject({ kept: 1 })
   // None of these commands has touched the files.
   expect(await world.store.list()).toEqual([])
-})
-
-test('a repair works only on files, and refuses to run while STINT_STORE names a server', async () => {
-  const refused = await world.stint(['sessions', 'repair', 'nightly', '--json'], { cwd: world.tmp })
-  expect(refused.code).toBe(2)
-  expect(refused.stdout).toContain('STINT_STORE')
 })
 
 test('list --sort size measures the sessions on the server by kind', async () => {
@@ -150,9 +144,10 @@ test('copy copies a session between files and the server, verified, under an id 
   expect(errorOf(await world.run('copy', 'nobody', '--to', 'files'))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('the error for damage on the server suggests a backup', async () => {
+test('the error for damage on the server suggests a repair, which copies what is intact', async () => {
   await using other = await PostgresSessions.on(server)
   const session = await other.store.create({ id: 'mine' })
+  await session.append({ type: 'kept' })
   await session.append({ type: 'note' })
   await session.audit({ action: 'note' })
   await session.close()
@@ -164,8 +159,21 @@ test('the error for damage on the server suggests a backup', async () => {
   ] as const) {
     await other.sql(`UPDATE stint.${table} SET line = replace(line, '"note"', '"fake"')`)
     const found = await world.stint([...args, '--json'], { env })
-    expect([found.code, errorOf(found)?.suggestion]).toEqual([4, expect.stringContaining('backup')])
+    expect([found.code, errorOf(found)?.suggestion]).toEqual([4, expect.stringContaining('sessions repair')])
   }
+  const repaired = await world.stint(['sessions', 'repair', 'mine', '--json'], { env })
+  const {
+    session_id: copy,
+    journal,
+    audit,
+  } = dataOf(repaired) as {
+    session_id: string
+    journal: { records: number; missing: object[] }
+    audit: { records: number }
+  }
+  expect([journal.records, journal.missing, audit.records]).toEqual([1, [{ from: 2, to: 2 }], 0])
+  await using resumed = await other.store.resume(copy)
+  expect(resumed.lastSeq).toBe(1)
 })
 
 test('verify fails if the server cannot read a session', async () => {

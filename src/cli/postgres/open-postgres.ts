@@ -1,12 +1,12 @@
 import type { LeaseStore } from '../../lease/index.ts'
 import { postgresLeases } from '../../postgres/leases.ts'
-import { PostgresDriver } from '../../postgres/store/driver.ts'
-import { createStore, type DriverStore } from '../../session/index.ts'
+import { PostgresMedium } from '../../postgres/store/medium.ts'
+import { type BuiltInStore, createStore } from '../../session/index.ts'
 import { openPool } from './open-pool.ts'
 
 /** Opens the leases on a server. This file is loaded only where a server is named. */
 export const openPostgresLeases = (url: string): LeaseStore => postgresLeases({ pool: openPool(url) })
 
 /** Opens the sessions on a server. */
-export const openPostgresStore = (url: string): DriverStore =>
-  createStore(new PostgresDriver({ pool: openPool(url) }))
+export const openPostgresStore = (url: string): BuiltInStore =>
+  createStore(new PostgresMedium({ pool: openPool(url) }))

@@ -1,13 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import {
-  assertNameHasNoSecret,
-  copyUnusable,
-  type DriverStore,
-  type Health,
-  type TransferDriver,
-} from '../../session/index.ts'
+import { assertNameHasNoSecret, copySession } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { findId, idArgument, openNamed } from './which-session.ts'
@@ -67,31 +61,15 @@ export const copyCommand = defineBareCommand({
     assertNameHasNoSecret({ id }, registerEnvironmentSecrets().gate)
     const [source, target] = [await openStore(from, warn), await openStore(to, warn)]
     const original = await findId(source, idArgument(positionals))
-    const transfer = await transferOf(source).read(original)
-    const copy = await transferOf(target).write(transfer, id)
-    const health = await healthOf(target, copy)
-    const { journal, audit } = transfer.ends
-    if (!health.ok || health.journal.head !== journal.sum || health.audit.head !== audit.sum)
-      throw new StintError('JOURNAL_CORRUPT', `${copy} differs from ${original}: do not use it`)
+    const copy = await copySession(await source.medium.read(original), target.medium, Date.now(), id)
     return {
-      session_id: copy,
+      session_id: copy.id,
       store: target.id,
       from: { session_id: original, store: source.id },
-      records: journal.seq,
-      audit_lines: audit.seq,
+      records: copy.ends.journal.seq,
+      audit_lines: copy.ends.audit.seq,
     }
   },
   render: ({ session_id, store, from, records, audit_lines }) =>
     `${session_id} (${store}) is ${from.session_id} (${from.store}): ${plural(records, 'record')}, ${plural(audit_lines, 'audit line')}, verified`,
 })
-
-async function healthOf({ inspect }: DriverStore, copy: string): Promise<Health> {
-  try {
-    return await (await inspect(copy)).health()
-  } catch (error) {
-    throw copyUnusable(copy, 'could not be verified', error)
-  }
-}
-
-/** Both stores that the command line can name are able to transfer sessions. */
-const transferOf = ({ driver }: DriverStore): TransferDriver => driver.transfer as TransferDriver

@@ -4,8 +4,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import {
   type DiskUse,
-  type DriverStore,
-  idsOf,
+  type BuiltInStore,
   sessionStates,
   type SessionSummary,
   useKinds,
@@ -27,7 +26,7 @@ export const listCommand = defineBareCommand({
     sort: {
       type: 'string',
       choices: ['newest', 'size'],
-      help: 'newest activity first, or largest first with sizes by kind; what forks share counts once (newest)',
+      help: 'newest activity first, or largest first with sizes by kind (newest)',
     },
     workspace: {
       type: 'string',
@@ -79,11 +78,11 @@ export const listCommand = defineBareCommand({
 
 /** The newest sessions, and how many there are. The others are counted by their ids, and not read. */
 export async function listNewest(
-  store: DriverStore,
+  store: BuiltInStore,
   count: number,
 ): Promise<{ sessions: SessionSummary[]; total: number }> {
   const sessions = await store.list({ newest: count })
-  const total = sessions.length < count ? sessions.length : (await idsOf(store.driver)).length
+  const total = sessions.length < count ? sessions.length : (await store.medium.ids('')).length
   return { sessions, total }
 }
 
@@ -93,10 +92,8 @@ interface MeasuredSession extends SessionDescription {
 }
 
 /** The largest sessions, and what all of them and the trash take, in bytes. */
-async function listBySize(store: DriverStore, wanted: readonly SessionSummary[], count: number) {
-  const measured = await store.driver.diskUse?.()
-  if (measured === undefined)
-    throw new StintError('ARG_ERROR', `sessions of the store ${store.id} cannot be measured`)
+async function listBySize(store: BuiltInStore, wanted: readonly SessionSummary[], count: number) {
+  const measured = await store.medium.measure()
   measured.sessions.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
   const summaries = new Map(wanted.map((summary) => [summary.id, summary]))
   const sessions: MeasuredSession[] = []

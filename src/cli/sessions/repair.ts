@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { RecordNumbers, RepairedLog } from '../../session/index.ts'
-import { openFilesStore } from '../store.ts'
+import { type RecordNumbers, type RepairedLog, repairSession } from '../../session/index.ts'
+import { openStore, storeOption } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
 import { plural } from '../text/format.ts'
 import { findId, idArgument } from './which-session.ts'
@@ -10,17 +10,24 @@ export const repairCommand = defineBareCommand({
   name: 'repair',
   summary:
     'Copies every intact record of a damaged session into a new session, and says what is missing. The damaged one stays as it is.',
-  options: { 'dry-run': { type: 'boolean', help: 'say what would be copied; make nothing' } },
+  options: { 'dry-run': { type: 'boolean', help: 'say what would be copied; make nothing' }, ...storeOption },
   positionals: 'ID',
   examples: [
     ['stint sessions repair mine --dry-run', 'what is intact, and what is missing'],
     ['stint sessions repair mine', 'copy what is intact; prints the new id'],
   ],
   async run(context, { options, positionals }) {
-    const { store, files } = await openFilesStore('a repair')
+    const store = await openStore(options.store, context.warn)
+    const { medium } = store
     const id = await findId(store, idArgument(positionals))
     const isDryRun = options['dry-run']
-    const repair = await showWork('repairing', context, () => files.repair(id, isDryRun))
+    const repair = await showWork('repairing', context, async () => {
+      const damaged = medium.files?.readDamaged(id) ?? {
+        medium: await medium.read(id),
+        isManifestDamaged: false,
+      }
+      return await repairSession(medium, damaged, { isDryRun, now: Date.now() })
+    })
     return { ...repair, dry_run: isDryRun }
   },
   render({ session_id, from, manifest_damaged, journal, audit, incomplete, blobs }) {

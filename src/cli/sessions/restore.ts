@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { checkSessionId, type DriverStore, type RemovedSession } from '../../session/index.ts'
+import { checkSessionId, type BuiltInStore, type RemovedSession } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { formatAge } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
@@ -17,12 +17,15 @@ export const restoreCommand = defineBareCommand({
   ],
   async run(context, { options, positionals }) {
     const store = await openStore(options.store, context.warn)
-    const removed = (await store.driver.removed?.()) ?? []
+    const removed = await store.medium.removed()
     if (positionals.length === 0) return { trash: removed.map(describeRemoved), restored: [] }
     const wanted = positionals.map((given) => findRemoved(removed, given))
     const names = new Map(wanted.map(({ id, name }) => [id, name]))
     await changeSessions([...names.keys()], context.signal, async (id) => {
-      await store.driver.restore?.(names.get(id) ?? id)
+      await store.medium.restore(names.get(id) ?? id)
+      // If its disk was full, the process that removed the session still seems to hold it. A damaged session
+      // keeps that holder.
+      await store.unlock(id).catch(() => {})
       await noteRestore(store, id, context.warn)
     })
     return { trash: null, restored: [...names.keys()] }
@@ -74,7 +77,7 @@ function findRemoved(removed: readonly RemovedSession[], given: string): Removed
 }
 
 /** Leaves an audit line in the session. One that is damaged takes none, and is back all the same. */
-async function noteRestore(store: DriverStore, id: string, warn: (message: string) => void): Promise<void> {
+async function noteRestore(store: BuiltInStore, id: string, warn: (message: string) => void): Promise<void> {
   await store
     .visit(id, (visit) => visit.audit({ action: 'restore', subject: 'from the trash' }))
     .catch(() => {

@@ -3,7 +3,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { DriverStore, SessionSummary } from '../../session/index.ts'
+import type { BuiltInStore, SessionSummary } from '../../session/index.ts'
 import { formatAge, plural, shortPath } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -48,7 +48,7 @@ export const rmCommand = defineBareCommand({
 
 /** The ids of the sessions with these names, and whether each name was a whole id. */
 async function findSessions(
-  store: DriverStore,
+  store: BuiltInStore,
   names: readonly string[],
 ): Promise<{ ids: string[]; isExact: boolean }> {
   if (names.length === 0)
@@ -68,7 +68,7 @@ async function findSessions(
 const shownAtMost = 10
 
 /** The sessions that are about to be removed, for the user who is asked. */
-async function describeAll(store: DriverStore, ids: readonly string[]): Promise<string> {
+async function describeAll(store: BuiltInStore, ids: readonly string[]): Promise<string> {
   const all = new Map((await store.list()).map((summary) => [summary.id, summary]))
   const rows = ids.slice(0, shownAtMost).map((id) => {
     const summary = all.get(id)
@@ -88,12 +88,12 @@ function describe(summary: SessionSummary, now: number): string {
 
 /** Moves sessions to the trash; returns the directory of the trash, null for a server. */
 export async function removeSessions(
-  store: DriverStore,
+  store: BuiltInStore,
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<string | null> {
   // First, because this loads code, which may fail.
-  const trash = (await store.driver.files?.())?.trash ?? null
+  const trash = store.medium.files?.trash ?? null
   await changeSessions(ids, signal, (id) => store.remove(id))
   return trash
 }

@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type DriverStore, factsOf, type Inspection } from '../../session/index.ts'
+import { type BuiltInStore, factsOf, type Inspection } from '../../session/index.ts'
 import { formatAge, formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
@@ -24,9 +24,9 @@ export const showCommand = defineBareCommand({
 })
 
 /** Everything about a session, as JSON answers show it. */
-export async function describeInspected({ driver }: DriverStore, inspection: Inspection) {
+export async function describeInspected({ medium }: BuiltInStore, inspection: Inspection) {
   const { id } = inspection.summary
-  const files = await driver.files?.()
+  const files = medium.files
   const slots = await inspection.slots()
   return {
     ...describeSession(inspection.summary),

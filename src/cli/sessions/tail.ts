@@ -4,7 +4,6 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import {
   assertIntact,
   attestedBy,
-  type DriverStore,
   followEvents,
   type Inspection,
   isVisible,
@@ -56,11 +55,11 @@ export const tailCommand = defineBareCommand({
       }
     }
     if (!(await printLines(recorded()))) return
-    if (count === 'all') await assertAllRead(store, inspection, last, warn)
+    if (count === 'all') await assertAllRead(inspection, last, warn)
     if (!follow) return
     const from = Math.max(last, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of followEvents(store.driver, inspection, { from, signal }))
+      for await (const event of followEvents(store.medium, inspection, { from, signal }))
         if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
@@ -81,13 +80,12 @@ function parseCount(text: string | undefined): number | 'all' {
  * shows that there was more.
  */
 async function assertAllRead(
-  { driver }: DriverStore,
   { summary, manifest, health }: Inspection,
   last: number,
   warn: (message: string) => void,
 ): Promise<void> {
   if (last >= Math.max(summary.records, attestedBy(manifest).seq)) return
   const found = await health()
-  assertIntact(summary.id, found, driver.damageHint)
+  assertIntact(summary.id, found)
   for (const finding of found.journal.findings) warn(finding)
 }

@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { damageFound, type DriverStore, type Health, idsOf } from '../../session/index.ts'
+import { damageFound, type BuiltInStore, type Health } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { openStore, storeOption } from '../store.ts'
@@ -62,18 +62,18 @@ export const verifyCommand = defineBareCommand({
 })
 
 async function idsToVerify(
-  store: DriverStore,
+  store: BuiltInStore,
   all: boolean,
   positionals: readonly string[],
 ): Promise<string[]> {
   if (!all) return [await findId(store, idArgument(positionals))]
   if (positionals.length > 0) throw new StintError('ARG_ERROR', '--all takes no id')
-  return await idsOf(store.driver)
+  return await store.medium.ids('')
 }
 
 /** Verifies one session; undefined if it was removed meanwhile. */
 async function verifyOne(
-  { driver, inspect }: DriverStore,
+  { medium, inspect }: BuiltInStore,
   id: string,
   onBytes: (done: number) => void,
 ): Promise<{ verified: Verified; error?: StintError } | undefined> {
@@ -82,8 +82,8 @@ async function verifyOne(
     let health = await inspection.health(onBytes)
     // While a process writes, the first read may see half of a group. Damage shows in a second read, too.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
-    const error = damageFound(id, health, driver.damageHint)
-    if (error !== undefined) await driver.noteDamage?.(id, error.message)
+    const error = damageFound(id, health)
+    if (error !== undefined) await medium.noteDamage(id, error.message)
     const findings = [
       ...health.journal.findings,
       ...health.audit.findings,

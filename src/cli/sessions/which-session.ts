@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { type DriverStore, idsOf, keyId, type SessionSummary } from '../../session/index.ts'
+import { type BuiltInStore, keyId, type SessionSummary } from '../../session/index.ts'
 import { listNames, matchName } from '../match-name.ts'
 import { openStore } from '../store.ts'
 
@@ -16,7 +16,7 @@ export interface ResolvedSession {
 
 /** The session that a command is about, and its store. */
 export interface NamedSession extends ResolvedSession {
-  store: DriverStore
+  store: BuiltInStore
 }
 
 /** Opens the store of a command that takes the name of one session, and finds the session. */
@@ -45,7 +45,7 @@ export function idArgument(positionals: readonly string[]): string {
 }
 
 /** The id of the session that a name means: see `findSession`. */
-export const findId = async (store: DriverStore, name: string): Promise<string> =>
+export const findId = async (store: BuiltInStore, name: string): Promise<string> =>
   (await findSession(store, name)).id
 
 /**
@@ -53,12 +53,12 @@ export const findId = async (store: DriverStore, name: string): Promise<string> 
  * Otherwise the name of an agent or program means its newest session, and `.` the newest one of this
  * workspace.
  */
-export async function findSession(store: DriverStore, name: string): Promise<ResolvedSession> {
+export async function findSession(store: BuiltInStore, name: string): Promise<ResolvedSession> {
   const isId = name !== '.' && !name.includes('…')
-  const ids = isId && isSessionId(name) ? await idsOf(store.driver, name) : []
+  const ids = isId && isSessionId(name) ? await store.medium.ids(name) : []
   if (ids.includes(name)) return { id: name, isExact: true }
   const hash = isId ? ifPossible(() => keyId(name)) : undefined
-  const [ofKey] = hash === undefined ? [] : await idsOf(store.driver, hash)
+  const [ofKey] = hash === undefined ? [] : await store.medium.ids(hash)
   if (ofKey !== undefined) return { id: ofKey, isExact: true }
   if (isId && !isSessionId(name)) throw neitherIdNorKey(name, await store.list())
   const [only, other] = ids

@@ -13,7 +13,7 @@ import {
   type World,
 } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { filesystemStore } from '../../session/files/driver.ts'
+import { filesystemStore } from '../../session/files/medium.ts'
 import type { StatusData } from './gather.ts'
 import { stableFields } from './status.ts'
 

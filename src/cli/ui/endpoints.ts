@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { homeStore, type LeaseStore } from '../../lease/index.ts'
-import type { DriverStore } from '../../session/index.ts'
+import type { BuiltInStore } from '../../session/index.ts'
 import type { Answers, SessionView } from '../../ui/protocol.ts'
 import { breakClaim } from '../../lease/commands/end-claim.ts'
 import { removeSessions } from '../sessions/rm.ts'
@@ -40,7 +40,7 @@ export function uiEndpoints({
 }: {
   /** The leases on a server; undefined if those in the home are all. */
   leases: LeaseStore | undefined
-  store: DriverStore
+  store: BuiltInStore
   readOnly: boolean
 }): Endpoints {
   const feed = new NowFeed(readOnly, leases)
@@ -97,7 +97,7 @@ export function uiEndpoints({
 }
 
 /** The acts without an outcome. The session is closed already, whatever state its audit log is in. */
-const unsettledActs = async (store: DriverStore, id: string): Promise<SessionView['unsettled']> =>
+const unsettledActs = async (store: BuiltInStore, id: string): Promise<SessionView['unsettled']> =>
   await (await store.inspect(id)).unsettled().catch(() => [])
 
 const readOnlyError = (): StintError =>

@@ -3,7 +3,7 @@ import { shellWord, visibleText } from '../../base/text/escape.ts'
 import {
   type AuditRecord,
   checkSessionId,
-  type DriverStore,
+  type BuiltInStore,
   type Inspection,
   sessionStates,
 } from '../../session/index.ts'
@@ -23,7 +23,7 @@ import { describeInspected } from '../sessions/show.ts'
 import type { RequestFields } from './request-fields.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */
-export async function listSessionPage(store: DriverStore, query: RequestFields): Promise<SessionPage> {
+export async function listSessionPage(store: BuiltInStore, query: RequestFields): Promise<SessionPage> {
   const state = query.choice('state', sessionStates)
   const text = query.text('text')?.toLowerCase()
   const from = query.count('from') ?? 0
@@ -47,7 +47,7 @@ export async function listSessionPage(store: DriverStore, query: RequestFields):
 
 /** Finds a text in the events of all sessions, as `stint sessions search` does. */
 export async function searchEvents(
-  store: DriverStore,
+  store: BuiltInStore,
   query: RequestFields,
   signal: AbortSignal,
 ): Promise<SearchAnswer> {
@@ -66,7 +66,7 @@ export async function searchEvents(
 }
 
 /** Opens a session by its exact id. */
-export async function openSession(store: DriverStore, id: string): Promise<Inspection> {
+export async function openSession(store: BuiltInStore, id: string): Promise<Inspection> {
   checkSessionId(id)
   return await store.inspect(id)
 }
@@ -74,7 +74,7 @@ export async function openSession(store: DriverStore, id: string): Promise<Inspe
 /** Characters of a slot's value that the page shows. */
 const maxSlotLength = 2000
 
-export async function viewSession(store: DriverStore, id: string): Promise<SessionView> {
+export async function viewSession(store: BuiltInStore, id: string): Promise<SessionView> {
   const inspection = await openSession(store, id)
   const { summary } = inspection
   const values = await inspection.slots()
@@ -106,7 +106,7 @@ const maxActs = 500
  * most `maxFullLength` characters, so its memory does not grow with the session or with its events.
  */
 export async function readEventPage(
-  store: DriverStore,
+  store: BuiltInStore,
   id: string,
   query: RequestFields,
 ): Promise<EventPage> {

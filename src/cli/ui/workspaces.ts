@@ -7,7 +7,7 @@ import {
   outsideName,
   WorkspaceClaims,
 } from '../../lease/index.ts'
-import type { DriverStore } from '../../session/index.ts'
+import type { BuiltInStore } from '../../session/index.ts'
 import type { WorkspaceList, WorkspaceRow, WorkspaceView } from '../../ui/protocol.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import type { ActivityIndex } from './activity-index.ts'
@@ -18,7 +18,7 @@ import type { RequestFields } from './request-fields.ts'
 export interface UiParts {
   /** The leases in the home, where hooks keep their claims, then those on a server if one is named. */
   leases: readonly LeaseStore[]
-  store: DriverStore
+  store: BuiltInStore
   feed: NowFeed
 }
 

@@ -19,7 +19,7 @@ export interface PurgeReport {
   claims: number
 }
 
-const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state'] as const
+const tables = ['journal', 'audit', 'revision', 'blob', 'state'] as const
 
 /**
  * Deletes removed sessions, and the claims of sessions that are gone, for good. The role must be allowed to

@@ -4,7 +4,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import type { Session } from '../../session/session.ts'
-import { postgresStore } from './driver.ts'
+import { postgresStore } from './medium.ts'
 import { rowStanding } from './session-hold.ts'
 import type { RemoteHolder } from './session-row.ts'
 

@@ -54,15 +54,16 @@ const acquireSql = (more: string): string => `UPDATE stint.session
     ($6::float8 IS NULL OR beat < clock_timestamp() - $6::float8 * interval '1 millisecond'))
   RETURNING ${rowColumns}, ${untilOnDisk}`
 
-/** Takes a session, and with `remove` removes it. `SESSION_LOCKED` while it is held, without `force`. */
+/** Takes a session, and with `isRemoved` removes it. `SESSION_LOCKED` while it is held, without `force`. */
 export async function acquireSessionRow(
   database: Database,
   id: string,
   hold: SessionHold,
-  { force = false, remove = false } = {},
+  isRemoved = false,
 ): Promise<AcquiredSessionRow> {
+  const { force = false } = hold
   const { token, holder } = newHold(hold)
-  const sql = acquireSql(remove ? ', removed_at = clock_timestamp()' : '')
+  const sql = acquireSql(isRemoved ? ', removed_at = clock_timestamp()' : '')
   for (;;) {
     const before = await findSessionRow(database, id)
     const standing = rowStanding(before)
@@ -74,15 +75,13 @@ export async function acquireSessionRow(
   }
 }
 
-/** Puts the previous hold back, after the session could not be opened. `damage` is noted in the row. */
+/** Puts the previous hold back, after the session could not be opened. */
 export async function undoAcquireSessionRow(
   database: Database,
   { token, before }: AcquiredSessionRow,
-  damage?: string,
 ): Promise<void> {
   await database.write(
-    `UPDATE stint.session SET (token, holder, since, beat) = ($3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000)),
-      damage = coalesce(damage, $7)
+    `UPDATE stint.session SET (token, holder, since, beat) = ($3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000))
     WHERE key = $1 AND token = $2`,
     before.key,
     token,
@@ -90,7 +89,6 @@ export async function undoAcquireSessionRow(
     before.holder === undefined ? null : JSON.stringify(before.holder),
     before.holder?.since ?? null,
     before.holder?.beat ?? null,
-    damage ?? null,
   )
 }
 

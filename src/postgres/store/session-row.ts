@@ -6,13 +6,13 @@ import {
   type Facts,
   factsOf,
   type Holder,
+  type LogEnds,
   type Manifest,
   parseHolder,
   parseManifest,
   sessionNotFound,
   type SessionSummary,
 } from '../../session/index.ts'
-import type { LogEnds } from '../../session/log/index.ts'
 import { type Database, milliseconds, untilOnDisk } from '../database.ts'
 import type { SqlRow } from '../pool.ts'
 
@@ -193,7 +193,7 @@ export function createStatement(
  * session, because a statement that writes nothing waits for no standby.
  */
 const reviseSql = `WITH held AS (
-    UPDATE stint.session SET rev = $3, tool = $5, title = $6, workspace = $7, beat = clock_timestamp()
+    UPDATE stint.session SET rev = $3, manifest = $5, tool = $6, title = $7, workspace = $8, beat = clock_timestamp()
     WHERE key = $1 AND token = $2 AND rev = $3 - 1 AND removed_at IS NULL
     RETURNING key
   ), added AS (
@@ -208,11 +208,9 @@ const reviseSql = `WITH held AS (
 export const reviseStatement = (
   key: string,
   token: string,
-  rev: number,
-  body: string,
-  facts: Facts,
-): [string, ...unknown[]] => [reviseSql, key, token, rev, body, ...factColumns(facts)]
+  { rev, body, manifest, facts }: { rev: number; body: string; manifest: string; facts: Facts },
+): [string, ...unknown[]] => [reviseSql, key, token, rev, body, manifest, ...factColumns(facts)]
 
 /** A PostgreSQL string cannot contain NUL, so the columns leave it out; the manifest has it escaped. */
-const factColumns = ({ tool, title, workspace }: Facts): (string | null)[] =>
+export const factColumns = ({ tool, title, workspace }: Facts): (string | null)[] =>
   [tool, title, workspace].map((fact) => fact?.replaceAll('\0', '') ?? null)

@@ -7,7 +7,7 @@ import { listSteps } from '../../base/fs/list-steps.ts'
 import { measureSteps } from '../../base/fs/measure-tree.ts'
 import { bytePath, latin1Of } from '../../base/fs/paths.ts'
 import { runInTurns, stepEnds } from '../../base/process/run-generator.ts'
-import { parseSegmentName } from '../log/log-files.ts'
+import { parseSegmentName } from './log-files.ts'
 import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
@@ -35,7 +35,6 @@ export interface MeasuredSessions {
 const kindOfDirectory: Readonly<Record<string, UseKind>> = {
   audit: 'audit',
   blobs: 'blobs',
-  snapshots: 'snapshots',
   state: 'snapshots',
   quarantine: 'quarantine',
 }
@@ -69,7 +68,7 @@ export function* measureSession(
       const space = stat?.isDirectory() === false ? counter.spaceOf(stat) : undefined
       if (isStepOver()) yield
       if (space === undefined) continue
-      const fileKind = kind ?? (parseSegmentName('journal', name) === undefined ? 'other' : 'journal')
+      const fileKind = kind ?? kindOfFile(name)
       use.bytes += space.bytes
       addDisk(fileKind, space.disk_bytes)
     }
@@ -80,6 +79,11 @@ export function* measureSession(
   addDisk('other', diskBytesOf(top))
   yield* walk('', top.size, undefined)
   return use
+}
+
+function kindOfFile(name: string): UseKind {
+  if (name === 'snapshot.json') return 'snapshots'
+  return parseSegmentName('journal', name) === undefined ? 'other' : 'journal'
 }
 
 /** Measures all sessions of a home, and its trash. */

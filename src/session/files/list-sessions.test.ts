@@ -8,7 +8,7 @@ import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import type { SessionStore, SessionSummary } from '../store.ts'
-import { FilesystemDriver, filesystemStore } from './driver.ts'
+import { FilesMedium, filesystemStore } from './medium.ts'
 import { listSessions } from './list-sessions.ts'
 
 let world: SessionWorld
@@ -251,7 +251,7 @@ test('a session that is removed while a list reads another one is left out', asy
 
 test('damage that a reader has noted shows in the next list', async () => {
   await make('a')
-  await new FilesystemDriver({ home: world.home }).noteDamage('a', 'record 1 is missing')
+  await new FilesMedium({ home: world.home }).noteDamage('a', 'record 1 is missing')
   expect(await store.list()).toMatchObject([{ state: 'damaged' }])
 })
 
@@ -329,7 +329,7 @@ test('whatever sessions do, lists are right, and the newest are the first of all
               await (await earlier.fork(each.id, { id: each.to, title: ulid() })).close()
             if (each.do === 'remove') await earlier.remove(each.id)
             if (each.do === 'note damage' && existsSync(world.path(each.id)))
-              await new FilesystemDriver({ home: world.home }).noteDamage(each.id, 'a record')
+              await new FilesMedium({ home: world.home }).noteDamage(each.id, 'a record')
           })
         } catch (error) {
           expect(['NOT_FOUND', 'NAME_TAKEN']).toContain((error as { code?: string }).code)

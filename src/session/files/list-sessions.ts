@@ -76,7 +76,7 @@ function* summaryOf(directory: SessionDirectory, id: string): Generator<void, Se
   return { id, store: filesystemId, state: 'damaged', createdAt: at, lastAt: at, ...counts }
 }
 
-const sessionFiles = new Set(['manifest.json', 'journal.log', 'lock', 'audit', 'snapshots'])
+const sessionFiles = new Set(['manifest.json', 'journal.log', 'lock', 'audit', 'state'])
 
 /** A directory that cannot be listed may have any files. */
 function mayHaveSessionFiles({ disk, paths }: SessionDirectory): boolean {

@@ -12,13 +12,12 @@ import {
 } from '../../base/fs/home.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
-import { Blobs } from '../log/blobs.ts'
-import { codecs } from '../log/codec.ts'
 import type { LogName } from '../log/log-end.ts'
-import { type LogFiles, parseSegmentName } from '../log/log-files.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
 import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-errors.ts'
-import { Snapshots } from './snapshots.ts'
+import { BlobFiles } from './blob-files.ts'
+import { type LogFiles, parseSegmentName } from './log-files.ts'
+import { StateFiles } from './state-files.ts'
 
 /** The id of this store, which each of its manifests names. */
 export const filesystemId = 'filesystem'
@@ -32,7 +31,6 @@ const pathsIn = (root: string) => ({
   audit: join(root, 'audit'),
   blobs: join(root, 'blobs'),
   quarantine: join(root, 'quarantine'),
-  snapshots: join(root, 'snapshots'),
   state: join(root, 'state'),
   /** Exists from the moment damage was found, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),
@@ -45,18 +43,18 @@ export class SessionDirectory {
   readonly disk: Disk
   readonly paths: SessionPaths
   readonly logs: Readonly<Record<LogName, LogFiles>>
-  readonly blobs: Blobs
-  readonly snapshots: Snapshots
+  readonly blobs: BlobFiles
+  readonly state: StateFiles
 
   constructor(disk: Disk, root: string) {
     this.disk = disk
     this.paths = pathsIn(root)
     this.logs = {
-      journal: { disk, directory: root, log: 'journal', codec: codecs.journal },
-      audit: { disk, directory: this.paths.audit, log: 'audit', codec: codecs.audit },
+      journal: { disk, directory: root, log: 'journal' },
+      audit: { disk, directory: this.paths.audit, log: 'audit' },
     }
-    this.blobs = new Blobs(disk, this.paths.blobs)
-    this.snapshots = new Snapshots(disk, this.paths)
+    this.blobs = new BlobFiles(disk, this.paths.blobs)
+    this.state = new StateFiles(disk, root, this.paths.state)
   }
 
   /** The manifest; undefined if it is missing or invalid. */
@@ -69,7 +67,7 @@ export class SessionDirectory {
   async noteDamage(what: string, now: number): Promise<void> {
     const note = `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`
     try {
-      if (!this.isDamageNoted()) await replaceOnDisk(this.disk, this.paths.damaged, note)
+      if (this.damageNote() === undefined) await replaceOnDisk(this.disk, this.paths.damaged, note)
     } catch {
       // On a full or read-only disk the caller still reports the damage.
     }
@@ -77,11 +75,12 @@ export class SessionDirectory {
 
   /** Removes the note of damage, because the session is intact. */
   async forgetDamage(): Promise<void> {
-    if (this.isDamageNoted()) await this.disk.unlink(this.paths.damaged)
+    if (this.damageNote() !== undefined) await this.disk.unlink(this.paths.damaged)
   }
 
-  isDamageNoted(): boolean {
-    return readFile(this.disk, this.paths.damaged) !== undefined
+  /** The damage that was noted; undefined if there is no note. */
+  damageNote(): string | undefined {
+    return readFile(this.disk, this.paths.damaged)?.toString()
   }
 
   /** The highest epoch in the names of the segments; 0 if there is none. */

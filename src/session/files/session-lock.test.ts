@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { filesystemStore } from './driver.ts'
+import { filesystemStore } from './medium.ts'
 import { acquireLock, observeLock } from './session-lock.ts'
 
 test('a holder that closes its session while it is judged, and then ends, has not crashed', async () => {

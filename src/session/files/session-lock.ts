@@ -6,10 +6,11 @@ import { ulid } from '../../base/text/id.ts'
 import { runSync } from '../../base/process/run-generator.ts'
 import { linkRegister } from './old-register/file-register.ts'
 import type { StepRegister, StepEntry } from './old-register/register.ts'
-import type { SessionHold } from '../driver.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
-import { type LogPositions, parsePosition, storedEnds } from '../log/log-end.ts'
+import { storedEnds } from '../log/log-end.ts'
+import type { SessionHold } from '../medium.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
+import { type LogPositions, parsePosition } from './log-files.ts'
 import { type Activity, noteActivity } from './recent-sessions.ts'
 import type { Holder } from '../store.ts'
 
@@ -75,8 +76,6 @@ export function lockStanding(
 }
 
 export interface SessionLockRequest extends SessionHold {
-  /** Acquire the lock even from a holder that is alive. */
-  force?: boolean
   /** Returns the highest hold epoch in the names of the session's segments. */
   highestHoldEpoch: () => number
   /** By the clock of the store, in milliseconds since the epoch. */

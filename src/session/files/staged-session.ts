@@ -2,7 +2,7 @@ import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
-import { closing, listIfExists, nodeDisk, writeInPieces } from '../../base/fs/disk.ts'
+import { closing, ensureDirectory, listIfExists, nodeDisk, writeInPieces } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
@@ -11,9 +11,11 @@ import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
 import { pidExists } from '../../base/process/platform.ts'
 import { ulid } from '../../base/text/id.ts'
-import { firstSegment } from '../log/log-files.ts'
+import { type LogName, logNames } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
+import type { SessionContents } from '../medium.ts'
 import { sessionExists } from '../session-errors.ts'
+import { firstSegment } from './log-files.ts'
 import {
   formatManifest,
   SessionDirectory,
@@ -40,8 +42,11 @@ export class StagedSession implements Disposable {
     this.directory = directory
   }
 
-  async writeManifest(manifest: Manifest): Promise<void> {
-    const { disk, paths } = this.directory
+  /** Writes the contents of another session, and the manifest. */
+  async load(manifest: Manifest, contents: SessionContents): Promise<void> {
+    const { disk, paths, blobs } = this.directory
+    for (const log of logNames) await loadLog(this.directory, log, contents)
+    for await (const { sha256, content } of contents.blobs()) await blobs.put(sha256, content)
     await replaceOnDisk(disk, paths.manifest, formatManifest(manifest))
   }
 
@@ -81,6 +86,28 @@ export class StagedSession implements Disposable {
   [Symbol.dispose](): void {
     if (!this.#isPublished) rmSync(this.directory.paths.root, { recursive: true, force: true })
   }
+}
+
+/** Writes and syncs a log of a session that is being created. */
+async function loadLog(
+  { disk, logs }: SessionDirectory,
+  log: LogName,
+  contents: SessionContents,
+): Promise<void> {
+  const { directory } = logs[log]
+  const groups = contents.groups(log)[Symbol.asyncIterator]()
+  let group = await groups.next()
+  // An audit log without lines has no file.
+  if (group.done && log === 'audit') return
+  await ensureDirectory(disk, directory)
+  using file = closing(disk, await disk.create(join(directory, firstSegment(log))))
+  for (let offset = 0; !group.done; group = await groups.next()) {
+    const { lines } = group.value
+    await writeInPieces(disk, file.fd, lines, offset)
+    offset += lines.length
+  }
+  await disk.sync(file.fd)
+  await disk.syncDirectory(directory)
 }
 
 /** The process that stages a session under this name; undefined for any other name. */

@@ -1,11 +1,13 @@
 import { SpaceCounter } from '../../base/fs/disk-space.ts'
 import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
-import { readBackwards } from '../log/read.ts'
-import type { LogRecord } from '../log/record.ts'
+import { linesBackwards } from '../log/lines.ts'
+import { type CheckedHeader, checkRecord, isContinued } from '../log/record.ts'
+import { headName, parseHead } from '../log/snapshot.ts'
 import { attestedBy, type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
 import { measureSession } from './disk-use.ts'
+import { backwardRegions } from './regions.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import type { ObservedLock } from './session-lock.ts'
 
@@ -16,12 +18,15 @@ export function* readSummary(
   { record, standing }: ObservedLock,
 ): Generator<void, SessionSummary> {
   const use = yield* measureSession(directory.paths.root, manifest.session_id, new SpaceCounter())
-  const last = lastRecord(directory, manifest)
+  const last = lastRecordIn(directory, manifest)
   return summarize(manifest, {
-    state: sessionState(standing, record?.holder, directory.isDamageNoted()),
+    state: sessionState(standing, record?.holder, directory.damageNote() !== undefined),
     lastAt: last?.at,
-    // As of the newest snapshot or close, without replaying the records after it.
-    turns: Math.max(directory.snapshots.newest()?.turns ?? 0, closedTurns(manifest)),
+    // As of the snapshot or the last close, without replaying the records after it.
+    turns: Math.max(
+      parseHead(directory.state.read([headName]).get(headName))?.turns ?? 0,
+      closedTurns(manifest),
+    ),
     records: last?.seq ?? 0,
     bytes: use.bytes,
     diskBytes: use.disk_bytes,
@@ -33,9 +38,14 @@ export function* readSummary(
 const closedTurns = ({ revisions }: Manifest): number =>
   revisions.findLast(({ turns }) => isCount(turns))?.turns ?? 0
 
-/** The last record of the journal; undefined if there is none. */
-export function lastRecord({ logs }: SessionDirectory, manifest: Manifest): LogRecord | undefined {
+/** The header of the last record of the journal that counts; undefined if there is none. */
+export function lastRecordIn({ logs }: SessionDirectory, manifest: Manifest): CheckedHeader | undefined {
+  const attested = attestedBy(manifest).seq
   // Returning from `for…of` runs the generator's cleanup, which closes the file.
-  for (const record of readBackwards(logs.journal, { attested: attestedBy(manifest).seq })) return record
+  for (const region of backwardRegions(logs.journal))
+    for (const line of linesBackwards(region)) {
+      const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+      if (header !== undefined && (header.seq <= attested || !isContinued(line))) return header
+    }
   return undefined
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { LogEntry } from '../driver.ts'
 import { checksumBytes, withChecksum } from './line-checksum.ts'
 import type { LogEnd, LogEnds, LogName } from './log-end.ts'
-import { type BlobName, continuedField, type RecordHeader } from './record.ts'
+import { type BlobName, continuedField, type LogEntry, type RecordHeader } from './record.ts'
 
 /**
  * How the lines of a log are written and summed. The sum of a line identifies it: the checksum of a journal

@@ -1,23 +1,43 @@
 import { checksumAt, checksumBytes, checksumOf, hasBytesAt } from './line-checksum.ts'
 import type { Line } from './lines.ts'
 
-/** One line of a journal or an audit log. */
-export interface LogRecord extends RecordHeader {
+/** A record on its way to a log. */
+export interface LogEntry {
+  type: string
+  /** The data as JSON; of any size. */
+  json: string
+  /** Which slot it sets; the data is the new value. */
+  slot?: { ext: string; version: string }
+  /** Were secrets or tokens in it replaced? The record says so, too. */
+  masked?: boolean
+}
+
+/** A durable record: its number, when it was written, and in the audit log its hash. */
+export interface StoredReceipt {
+  seq: number
+  /** Milliseconds since the epoch. */
+  at: number
+  hash?: string
+}
+
+/** A record as it was stored. */
+export interface StoredRecord extends StoredReceipt {
   type: string
   data: unknown
+  slot?: { ext: string; version: string }
+  masked?: boolean
+}
+
+/** One line of a journal or an audit log. */
+export interface LogRecord extends RecordHeader, StoredRecord {
   /** Set instead of data that is too large for a line. */
   blob?: BlobName
-  /** Which slot the record sets; its data is the value. */
-  slot?: { ext: string; version: string }
   /** On the first record of a group of the journal, if the audit log has grown since the last. */
   audit?: AuditCheckpoint
-  /** Set if secrets or tokens in it were replaced before it was written. */
-  masked?: boolean
   /** Set if the next line belongs to the same append: without that, this line does not count. */
   continued?: true
-  /** Audit log only: the hash of the line before, and of this one. */
+  /** Audit log only: the hash of the line before. */
   prev?: string
-  hash?: string
 }
 
 /** The fields that every line begins with. */

@@ -1,10 +1,10 @@
 import type { Later } from '../../base/fs/disk.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import type { Codec } from './codec.ts'
+import type { Leftover, LogTail, ReadableMedium } from '../medium.ts'
+import { type Codec, codecs } from './codec.ts'
 import { formatChecksum } from './line-checksum.ts'
-import { type Line, linesFrom } from './lines.ts'
-import type { Position } from './log-end.ts'
-import { listSegments, type LogFiles, openSegment, type OpenSegment, type Segment } from './log-files.ts'
+import { type Line, linesForwards } from './lines.ts'
+import type { LogEnd, LogName } from './log-end.ts'
 import { type CheckedHeader, checkRecord, isContinued, type RecordHeader } from './record.ts'
 
 /**
@@ -14,182 +14,170 @@ import { type CheckedHeader, checkRecord, isContinued, type RecordHeader } from 
  */
 export type LogState = 'whole' | 'torn' | 'damaged'
 
-/** Bytes at the end of a segment that are not read as records. */
-export interface Leftover {
-  segment: string
-  offset: number
-  bytes: number
-}
-
-/** The result of a scan. */
-export interface Scanned {
+/** The result of a scan: the condition of a log, and where it ends. */
+export interface ScannedLog extends LogTail {
   state: LogState
-  /** The position after the last intact record. */
-  end: Position
   /** How many records and bytes were read. */
   records: number
   bytes: number
   /** In a torn log: the bytes to cut off. */
   torn: Leftover[]
-  /**
-   * Bytes of a writer that had lost its lock, or whose write had failed. Segments that another one supersedes
-   * as a whole are not read; the next writer removes them.
-   */
-  ignored: Leftover[]
-  /** In a damaged log: the first record that is missing or changed. */
-  bad?: { seq: number; segment: string; offset: number }
+  /** In a damaged log: the first record that is missing or changed; nothing follows if the log is cut off. */
+  bad?: { seq: number; segment: string; offset: number; isCutOff: boolean }
 }
 
 export interface ScanOptions {
-  /** Where to begin; the records before it are attested. */
-  from: Position
-  /** The last record that is known from outside of the log to have been on disk. */
-  attestedSeq?: number
+  /** Where to begin: the records up to it are known to be there. */
+  from: LogEnd
+  /** The last record that is known from outside of the log to have been on disk, at the end of the scan. */
+  attestedSeq: () => number
   /**
    * Called for every intact record, in order, up to the first that is missing or damaged. A promise that it
-   * returns is awaited before the next record; the line is valid only until it returns.
+   * returns is awaited before the next record; the line is valid only until then.
    */
-  onRecord?: (line: Line, header: CheckedHeader) => Later
+  onRecord: (line: Line, header: CheckedHeader) => Later
 }
 
-/** How much is checked at a stretch: a tenth of a millisecond. More is read, for the end of the last line. */
+/** How many bytes are checked before the event loop may run: a tenth of a millisecond. */
 const stretchBytes = 32 << 10
-const chunkBytes = 40 << 10
 
-/** Reads a log from a position to its end, and classifies its tail. Its memory does not grow with the log. */
+/**
+ * Reads a log from a record to its end, and classifies its tail. Its memory does not grow with the log.
+ * Undefined if the log does not have the record that it should begin after.
+ */
 export async function scanLog(
-  files: LogFiles,
-  { from, attestedSeq = 0, onRecord }: ScanOptions,
-): Promise<Scanned> {
-  const segments = listSegments(files)
-  const start = segments.findIndex(({ name }) => name === from.segment)
-  const scan = new Scan(files.codec, from, onRecord)
-  for (const [i, segment] of segments.slice(Math.max(0, start)).entries()) {
-    using file = openSegment(files, segment.name)
-    let at = i === 0 && start >= 0 ? from.offset : 0
-    for (;;) {
-      // Each stretch reads from the file again: another process may have written since the last one.
-      const next = await scan.readOn(file, segment, at, at + stretchBytes)
-      if (next === undefined) break
-      at = next
-      await giveWay()
+  medium: ReadableMedium,
+  log: LogName,
+  { from, attestedSeq, onRecord }: ScanOptions,
+): Promise<ScannedLog | undefined> {
+  const scan = new Scan(codecs[log], from)
+  let isFound = from.seq === 0
+  for await (const region of medium.regions(log, { from: from.seq, backwards: false })) {
+    let looked = 0
+    for (const line of linesForwards(region)) {
+      if (line.start - looked > stretchBytes) {
+        looked = line.start
+        await giveWay()
+      }
+      if (!isFound) {
+        isFound = scan.isStart(line)
+        continue
+      }
+      const header = scan.next(line)
+      const applied = header && onRecord(line, header)
+      if (applied !== undefined) await applied
     }
+    await giveWay()
   }
-  return scan.finish(Math.max(attestedSeq, from.seq, namedSeq(segments)))
+  return isFound ? scan.finish(Math.max(attestedSeq(), from.seq)) : undefined
 }
 
 class Scan {
   readonly #codec: Codec
-  readonly #onRecord: ScanOptions['onRecord']
+  readonly #from: LogEnd
   readonly #classifier: TailClassifier
-  readonly #scanned: Scanned
-  readonly #chunk = Buffer.allocUnsafe(chunkBytes)
+  readonly #scanned: ScannedLog
+  #bad: ScannedLog['bad']
   #rest: Leftover[] = []
-  #bad: Scanned['bad']
   #lastCrc: number | undefined
-  /** Where the log ended before the lines that count only together with one that has not come yet. */
+  /** The scan before the lines that count only together with one that has not come yet. */
   #unfinished: Unfinished | undefined
 
-  constructor(codec: Codec, from: Position, onRecord: ScanOptions['onRecord']) {
+  constructor(codec: Codec, from: LogEnd) {
     this.#codec = codec
-    this.#onRecord = onRecord
+    this.#from = from
     this.#classifier = new TailClassifier(from)
-    this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
-  }
-
-  /** Reads the lines between two offsets. Returns where to go on; undefined at the end of the segment. */
-  async readOn(file: OpenSegment, segment: Segment, from: number, to: number): Promise<number | undefined> {
-    const { name, until } = segment
-    const classifier = this.#classifier
-    for (const line of linesFrom(file.read, from, this.#chunk)) {
-      if (line.offset >= to) return line.offset
-      if (this.#bad === undefined && classifier.lastSeq >= until - 1) {
-        this.#scanned.ignored.push(leftover(file, name, line))
-        return undefined
-      }
-      const applied = this.#line(line, name, file)
-      if (applied === undefined) continue
-      const { next } = line
-      await applied
-      // What was read ahead may be out of date.
-      return next
+    this.#scanned = {
+      state: 'whole',
+      end: { ...from },
+      segment: '',
+      offset: 0,
+      records: 0,
+      bytes: 0,
+      torn: [],
     }
-    return undefined
   }
 
-  #line(line: Line, segment: string, file: OpenSegment): Later {
+  /** Is this the record that the scan begins after? */
+  isStart(line: Line): boolean {
+    const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+    if (header?.seq !== this.#from.seq || this.#codec.sumOf(line.bytes) !== this.#from.sum) return false
+    this.#scanned.segment = line.region.segment
+    this.#scanned.offset = line.next
+    return true
+  }
+
+  /** Adds a line. Returns its header if it continues the intact records. */
+  next(line: Line): CheckedHeader | undefined {
     const { end } = this.#scanned
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-    const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.sum))
-    if (
-      this.#classifier.next(intact || this.#bad !== undefined ? header : undefined) &&
-      header !== undefined
-    ) {
-      if (follows === undefined && isContinued(line)) this.#unfinished ??= this.#before(line, segment, file)
-      else this.#unfinished = undefined
-      end.seq = header.seq
-      end.segment = segment
-      end.offset = line.next
-      // In a log without a chain, only the sum of the last line is needed.
-      if (follows === undefined) this.#lastCrc = header.crc
-      else end.sum = this.#codec.sumOf(line.bytes)
-      this.#scanned.records += 1
-      this.#scanned.bytes += line.next - line.offset
-      return this.#onRecord?.(line, header)
-    } else if (this.#bad === undefined) {
-      this.#bad = { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset }
-      this.#rest = [leftover(file, segment, line)]
-    } else if (this.#rest.at(-1)?.segment !== segment) {
-      this.#rest.push(leftover(file, segment, line))
+    const isIntact = header !== undefined && (follows === undefined || follows(line.bytes, end.sum))
+    const continues = this.#classifier.next(isIntact || this.#bad !== undefined ? header : undefined)
+    if (!continues || header === undefined) {
+      this.#leave(line)
+      return undefined
     }
+    if (follows === undefined && isContinued(line)) this.#unfinished ??= this.#before(line)
+    else this.#unfinished = undefined
+    end.seq = header.seq
+    // In a log without a chain, only the sum of the last line is needed.
+    if (follows === undefined) this.#lastCrc = header.crc
+    else end.sum = this.#codec.sumOf(line.bytes)
+    this.#scanned.segment = line.region.segment
+    this.#scanned.offset = line.next
+    this.#scanned.records += 1
+    this.#scanned.bytes += line.next - line.offset
+    return header
   }
 
-  #before(line: Line, segment: string, file: OpenSegment): Unfinished {
-    const { end, records, bytes } = this.#scanned
-    return { end: { ...end }, records, bytes, lastCrc: this.#lastCrc, rest: leftover(file, segment, line) }
+  /** Adds a line to what is left over. */
+  #leave(line: Line): void {
+    const { segment } = line.region
+    this.#bad ??= { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset, isCutOff: false }
+    const last = this.#rest.at(-1)
+    if (last?.segment === segment) last.bytes = line.next - last.offset
+    else this.#rest.push({ segment, offset: line.offset, bytes: line.next - line.offset })
   }
 
-  finish(attestedSeq: number): Scanned {
-    const scanned = this.#scanned
-    const { end } = scanned
+  #before(line: Line): Unfinished {
+    const scanned = { ...this.#scanned, end: { ...this.#scanned.end } }
+    const rest = { segment: line.region.segment, offset: line.offset, bytes: 0 }
+    return { scanned, lastCrc: this.#lastCrc, rest }
+  }
+
+  finish(attestedSeq: number): ScannedLog {
+    let scanned = this.#scanned
     scanned.state = this.#classifier.classify(attestedSeq)
-    if (this.#unfinished !== undefined && scanned.state !== 'damaged' && end.seq > attestedSeq)
-      this.#dropUnfinished(this.#unfinished)
+    const unfinished = this.#unfinished
+    if (unfinished !== undefined && scanned.state !== 'damaged' && scanned.end.seq > attestedSeq) {
+      // None of these lines was acknowledged: their append is not complete.
+      this.#joinRest(unfinished.rest, scanned)
+      scanned = { ...unfinished.scanned, state: 'torn' }
+      this.#lastCrc = unfinished.lastCrc
+    }
+    const { end, segment, offset } = scanned
     if (this.#lastCrc !== undefined) end.sum = formatChecksum(this.#lastCrc)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')
-      scanned.bad = this.#bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
+      scanned.bad = this.#bad ?? { seq: end.seq + 1, segment, offset, isCutOff: true }
     return scanned
   }
 
-  /** Treats lines whose append is not complete as a torn tail: none of them was acknowledged. */
-  #dropUnfinished({ end, records, bytes, lastCrc, rest }: Unfinished): void {
-    Object.assign(this.#scanned.end, end)
-    Object.assign(this.#scanned, { records, bytes, state: 'torn' })
-    this.#lastCrc = lastCrc
-    this.#rest = [rest, ...this.#rest.filter(({ segment }) => segment !== rest.segment)]
+  /** Adds the lines of an append that is not complete, all in one segment, to the bytes to cut off. */
+  #joinRest(rest: Leftover, { offset }: ScannedLog): void {
+    const [first, ...others] = this.#rest
+    if (first?.segment === rest.segment)
+      this.#rest = [{ ...rest, bytes: first.offset + first.bytes - rest.offset }, ...others]
+    else this.#rest.unshift({ ...rest, bytes: offset - rest.offset })
   }
 }
 
-/** The state of a scan before lines that count only together, and the bytes from the first of them on. */
-interface Unfinished extends Pick<Scanned, 'end' | 'records' | 'bytes'> {
+/** A scan before lines that count only together, and where the first of them is. */
+interface Unfinished {
+  scanned: ScannedLog
   lastCrc: number | undefined
   rest: Leftover
-}
-
-/** The rest of a segment, from a line on. */
-const leftover = (file: OpenSegment, segment: string, { offset }: Line): Leftover => ({
-  segment,
-  offset,
-  bytes: file.size() - offset,
-})
-
-/** The last record that segment names attest: a segment begins when all records before it are on disk. */
-const namedSeq = (segments: readonly Segment[]): number => {
-  let highest = 0
-  for (const { firstSeq } of segments) highest = Math.max(highest, firstSeq - 1)
-  return highest
 }
 
 /**

@@ -1,51 +1,45 @@
-import { dirname, join } from 'node:path'
-import { errorCode, StintError } from '../../base/errors/stint-error.ts'
-import { makeIfMissing } from '../../base/fs/disk.ts'
 import type { Clock } from '../../base/process/clock.ts'
-import type { RecordOptions } from '../driver.ts'
-import { sessionClosed } from '../session-errors.ts'
-import type { Receipt } from '../store.ts'
+import { type HeldMedium, type LogGroup, UncertainAppend } from '../medium.ts'
+import { lostRecords } from '../session-errors.ts'
+import type { AppendOptions } from '../store.ts'
+import { codecs } from './codec.ts'
 import { LineBuffer } from './line-checksum.ts'
-import type { AppendPoint, LogName, Position } from './log-end.ts'
-import { effectiveSegments, firstSegment, laterSegment, type LogFiles } from './log-files.ts'
-import { SegmentFile, type SegmentSizes } from './segment-file.ts'
+import { isSameEnd, type LogEnd, type LogName } from './log-end.ts'
+import type { StoredReceipt } from './record.ts'
 
-/** The checks of a session on the commits of its logs. One object serves both logs. */
-export interface CommitPolicy {
-  /**
-   * Fields that the first record of a group in this log carries, as `,"name":value`: how far the other log
-   * has come. They are written only if they have changed since the last group; '' for none.
-   */
-  checkpoint(log: LogName): string
-  /** Does what must be done before the records that a commit of this log has taken are written. */
-  prepare(log: LogName): Promise<void>
-  /** Throws if these bytes must not be written. */
-  check(bytes: Buffer): void
-  /** Throws `FENCED` if this process no longer holds the lock, or why the lock cannot be read. */
-  assertOwned(): void
-  /** Turns the error of a failed system call into a coded one. `doing` completes "cannot …". */
-  explain(error: unknown, doing: string): unknown
+export interface RecordOptions extends AppendOptions {
+  /** Called synchronously when the record is durable, before a snapshot could be taken without its effect. */
+  applied?: (receipt: StoredReceipt) => void
 }
 
 export interface LogWriterOptions {
-  files: LogFiles
-  /** Runs everything that the session does on its disk, one operation at a time. */
+  log: LogName
+  medium: HeldMedium
+  /** Runs everything that the session does on its medium, one operation at a time. */
   queue: OperationQueue
-  start: AppendPoint
-  /** The epoch of the hold, which each record carries. */
-  epoch: number
+  /** Where the log ends. */
+  end: LogEnd
   clock: Clock
-  policy: CommitPolicy
-  sizes: SegmentSizes
+  /** Throws if these bytes must not be written. */
+  check: (bytes: Buffer) => void
+  /** Does what must be done before the records that a commit has taken are written. */
+  prepare: () => Promise<void>
+  /**
+   * Fields that the first record of a group carries, as `,"name":value`: how far the other log has come. They
+   * are written only if they have changed since the last group; '' for none.
+   */
+  checkpoint: () => string
 }
 
 /** The body of a line, or a function that stores the data of a large record and returns the body. */
 export type RecordBody = string | (() => Promise<string>)
 
+/** A record that a caller waits for. */
 interface GatheredRecord {
   body: RecordBody
+  isTurn: boolean
   /** Its `seq` is 0 until the record is encoded, with its group. */
-  receipt: Receipt
+  receipt: StoredReceipt
   applied: RecordOptions['applied']
   /** Rejects this record alone, if its data cannot be stored. */
   reject?: (error: unknown) => void
@@ -53,7 +47,7 @@ interface GatheredRecord {
   together?: readonly GatheredRecord[]
 }
 
-/** Records that are written and synced together. They settle together, through one promise. */
+/** Records that are written together. They settle together, through one promise. */
 class Group {
   records: GatheredRecord[] = []
   /** About how many bytes their lines have. */
@@ -77,70 +71,46 @@ const maxGroupRecords = 2048
 const maxGroupBytes = 1 << 20
 
 /**
- * Appends records so that each is on disk when its promise resolves. The records that gather during a turn of
- * the event loop, or while another operation of the session is under way, are one group, with one write and
- * one sync. The queue of the session has one group under way at a time.
- *
- * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
- * acknowledged record, and the next record begins a new segment. So does a lock that cannot be read after the
- * sync. The sync of a segment is never retried: after a failed one, the kernel may have dropped its data and
- * report success. That of its name is, by the next group: a segment without a record has no data to lose.
+ * Appends records so that each is durable when its promise resolves. The records that gather during a turn of
+ * the event loop, or while another operation of the session is under way, are one group, which the medium
+ * adds at once. The queue of the session has one group under way at a time.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
   readonly #lines = new LineBuffer()
-  readonly #lazy = new LazyCommit(() => void this.commit())
   #gathering: Group[] = []
   #isScheduled = false
   #isQueued = false
-  #isOpen = false
-  #position: Position
-  #lastAt: number | undefined
-  #segment: SegmentFile | undefined
+  #lazyTimer: NodeJS.Timeout | undefined
+  #end: LogEnd
   #checkpoint = ''
-  #broken: unknown
+  #closed: unknown
+  /** Groups that were rejected because their fate was unknown: at most one of them is in the log. */
+  #doubtful: { end: LogEnd; records: readonly Pick<GatheredRecord, 'receipt' | 'applied'>[] }[] = []
 
   constructor(options: LogWriterOptions) {
     this.#options = options
-    this.#position = options.start.from
+    this.#end = options.end
   }
 
-  /** Opens the segment for the next record. A writer that was not opened does it for its first record. */
-  async open(): Promise<void> {
-    const { files, start } = this.#options
-    const { from, continues } = start
-    if (files.log === 'audit' && !continues) await makeIfMissing(files.disk, files.directory)
-    const segment = continues ? this.#continue(from) : await this.#begin(from.seq + 1)
-    await orClose(segment, segment.keepSpare())
-    this.#segment = segment
-    this.#isOpen = true
+  /** After the last acknowledged record. */
+  get end(): LogEnd {
+    return this.#end
   }
 
-  /** Throws if the writer is closed, or can write nothing more. */
-  assertUsable(): void {
-    if (this.#broken !== undefined) throw this.#broken
-  }
-
-  /** The position after the last acknowledged record. */
-  get position(): Position {
-    return this.#position
-  }
-
-  /** When the last record was appended that this writer has acknowledged; undefined if there is none. */
-  get lastAt(): number | undefined {
-    return this.#lastAt
-  }
-
-  /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
-  append(body: RecordBody, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+  /** Resolves when the record is durable. With `durable: false` it may wait up to 50 ms for other records. */
+  append(
+    body: RecordBody,
+    { durable = true, applied }: RecordOptions = {},
+    isTurn = false,
+  ): Promise<StoredReceipt> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed)
     // Before a group is made: the clock may be a program's own, and throw.
-    const receipt = { seq: 0, at: this.#options.clock.now() }
+    const receipt: StoredReceipt = { seq: 0, at: this.#options.clock.now() }
     const group = this.#groupWithRoom()
-    const record: GatheredRecord = { body, receipt, applied }
+    const record: GatheredRecord = { body, isTurn, receipt, applied }
     group.records.push(record)
-    if (durable) this.#commitSoon()
-    else this.#lazy.schedule()
+    this.#commitSoon(durable)
     if (typeof body !== 'string') {
       group.storesData = true
       return new Promise((resolve, reject) => {
@@ -152,9 +122,9 @@ export class LogWriter {
     return group.written.then(() => receipt)
   }
 
-  /** Appends records that count only together. They are in one group, and all are on disk or none. */
-  appendAll(bodies: readonly RecordBody[], { durable = true }: RecordOptions = {}): Promise<Receipt[]> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+  /** Appends records that count only together. They are in one group, and all are durable or none. */
+  appendAll(bodies: readonly RecordBody[], { durable = true }: AppendOptions = {}): Promise<StoredReceipt[]> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed)
     const at = this.#options.clock.now()
     const group = this.#groupWithRoom()
     return new Promise((resolve, reject) => {
@@ -162,12 +132,11 @@ export class LogWriter {
       for (const body of bodies) {
         if (typeof body === 'string') group.size += body.length
         else group.storesData = true
-        together.push({ body, receipt: { seq: 0, at }, applied: undefined, reject, together })
+        together.push({ body, isTurn: false, receipt: { seq: 0, at }, applied: undefined, reject, together })
       }
       for (const record of together) group.records.push(record)
       group.written.then(() => resolve(together.map(({ receipt }) => receipt)), reject)
-      if (durable) this.#commitSoon()
-      else this.#lazy.schedule()
+      this.#commitSoon(durable)
     })
   }
 
@@ -179,9 +148,9 @@ export class LogWriter {
     return group
   }
 
-  /** Has the gathered records written and synced when the operations that the session has begun are done. */
+  /** Has the gathered records written when the operations that the session has begun are done. */
   async commit(): Promise<void> {
-    this.#lazy.cancel()
+    this.#cancelLazy()
     this.#isScheduled = false
     if (this.#isQueued || this.#gathering.length === 0) return
     this.#isQueued = true
@@ -193,61 +162,62 @@ export class LogWriter {
     while (await this.#commitGathered());
   }
 
-  /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
-  async close(): Promise<Position> {
+  /** Commits, and rejects every later append with this reason. */
+  async close(reason: unknown): Promise<void> {
     await this.flush()
-    this.#broken ??= sessionClosed()
-    await this.#closeSegment()
-    return this.#position
+    this.#closed ??= reason
   }
 
-  /** Closes the segment as it is. For a writer whose session could not be opened. */
-  abandon(): void {
-    this.#segment?.close()
-    this.#segment = undefined
+  #commitSoon(durable: boolean): void {
+    if (!durable) {
+      // The timer is not unref'd: a program may wait for this append and nothing else.
+      this.#lazyTimer ??= setTimeout(() => void this.commit(), lazyMs)
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => void this.commit())
+    }
   }
 
-  #commitSoon(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => void this.commit())
+  #cancelLazy(): void {
+    clearTimeout(this.#lazyTimer)
+    this.#lazyTimer = undefined
   }
 
   /** Begins when no other operation of the session is under way. */
   async #commitOnce(): Promise<void> {
     this.#isQueued = false
-    if (await this.#commitGathered()) this.#commitSoon()
+    if (await this.#commitGathered()) this.#commitSoon(true)
   }
 
   /**
    * Commits the records gathered until now. Returns whether some must wait for another commit, because the
-   * data of a record before them could not be stored: its caller hears of it before they are on disk.
+   * data of a record before them could not be stored: its caller hears of it before they are durable.
    */
   async #commitGathered(): Promise<boolean> {
-    this.#lazy.cancel()
+    this.#cancelLazy()
     const groups = this.#gathering
     this.#gathering = []
     let bug: unknown
     try {
-      await this.#options.policy.prepare(this.#options.files.log)
+      await this.#options.prepare()
     } catch (error) {
       bug = error
     }
     for (const [i, group] of groups.entries()) {
       try {
-        this.assertUsable()
+        if (this.#closed !== undefined) throw this.#closed
         if (group.storesData && !(await this.#storeData(group))) {
           this.#gathering = [...groups.slice(i), ...this.#gathering]
           return true
         }
-        await this.#write(group.records)
+        if (group.records.length > 0) await this.#write(group.records)
       } catch (error) {
-        group.reject(this.#explain(error))
+        group.reject(error)
         continue
       }
-      // The records are on disk, so their appends resolve even if a callback has a bug and throws.
+      // The records are durable, so their appends resolve even if a callback has a bug and throws.
       try {
-        for (const { receipt, applied } of group.records) applied?.(receipt)
+        applyAll(group.records)
       } catch (error) {
         bug ??= error
       }
@@ -257,35 +227,42 @@ export class LogWriter {
     return false
   }
 
-  #explain(error: unknown): unknown {
-    const { policy, files } = this.#options
-    return policy.explain(error, `write to the ${files.log}`)
+  async #write(records: readonly GatheredRecord[]): Promise<void> {
+    const { medium, log, check } = this.#options
+    const checkpoint = this.#options.checkpoint()
+    for (;;) {
+      const group = this.#encode(records, checkpoint === this.#checkpoint ? '' : checkpoint)
+      check(group.lines)
+      const end = await medium.append(log, group).catch((error: unknown) => {
+        if (!(error instanceof UncertainAppend)) throw error
+        const doubtful = records.map(({ receipt, applied }) => ({ receipt: { ...receipt }, applied }))
+        this.#doubtful.push({ end: group.end, records: doubtful })
+        throw error.reason
+      })
+      if (!isSameEnd(end, group.end)) {
+        this.#adopt(end)
+        continue
+      }
+      this.#checkpoint = checkpoint
+      this.#moveTo(end)
+      return
+    }
   }
 
-  async #write(records: readonly GatheredRecord[]): Promise<void> {
-    const { files, policy, sizes } = this.#options
-    if (records.length === 0) return
-    if (!this.#isOpen) await this.open()
-    const checkpoint = policy.checkpoint(files.log)
-    const firstSeq = this.#position.seq + 1
-    const sum = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
-    const { bytes } = this.#lines
-    policy.check(bytes)
-    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) await this.#closeSegment()
-    const segment = (this.#segment ??= await this.#begin(firstSeq))
-    await this.#syncName(segment)
-    try {
-      await segment.write(bytes)
-      // If this process was suspended, another writer may have taken the session over. Re-check the lock
-      // before acknowledging: a record in a superseded segment is never read.
-      policy.assertOwned()
-    } catch (error) {
-      throw await this.#poison(segment, error)
-    }
-    segment.accept(bytes)
-    this.#checkpoint = checkpoint
-    this.#lastAt = records.at(-1)?.receipt.at
-    this.#position = { seq: firstSeq + records.length - 1, sum, segment: segment.name, offset: segment.end }
+  /** Takes over a group that was rejected and is in the log after all, because the log ends with it. */
+  #adopt(end: LogEnd): void {
+    const group = this.#doubtful.find((each) => isSameEnd(each.end, end))
+    const { session_id: id } = this.#options.medium.manifest
+    if (group === undefined) throw lostRecords(id, this.#options.log, this.#end.seq, end.seq)
+    this.#moveTo(end)
+    // The checkpoint that it carries may be another one than the last that was acknowledged.
+    this.#checkpoint = ''
+    applyAll(group.records)
+  }
+
+  #moveTo(end: LogEnd): void {
+    this.#end = end
+    this.#doubtful = []
   }
 
   /** Stores the data of large records, before the lines that name it are written. False if that failed. */
@@ -297,156 +274,42 @@ export class LogWriter {
         record.body = await record.body()
       } catch (error) {
         for (const each of record.together ?? [record]) failed.add(each)
-        record.reject?.(this.#explain(error))
+        record.reject?.(error)
       }
     }
     group.records = group.records.filter((record) => !failed.has(record))
     return failed.size === 0
   }
 
-  /** Numbers the records, encodes their lines, and returns the sum of the last. */
-  #encode(records: readonly GatheredRecord[], firstSeq: number, checkpoint: string): string {
-    const { files, epoch } = this.#options
-    const { codec } = files
+  /** Numbers the records and encodes their lines, which are valid until the next call. */
+  #encode(records: readonly GatheredRecord[], checkpoint: string): LogGroup {
+    const { log, medium } = this.#options
+    const codec = codecs[log]
     const lines = this.#lines
     lines.clear()
-    let { sum } = this.#position
-    let seq = firstSeq
-    for (const { body, receipt } of records) {
-      const text = seq === firstSeq ? `${body as string}${checkpoint}` : (body as string)
-      lines.add(codec.text({ seq, at: receipt.at, group: firstSeq, epoch }, text, sum))
+    const first = this.#end.seq + 1
+    let { seq, sum } = this.#end
+    let turns = 0
+    for (const { body, isTurn, receipt } of records) {
+      seq += 1
+      const text = seq === first ? `${body as string}${checkpoint}` : (body as string)
+      lines.add(codec.text({ seq, at: receipt.at, group: first, epoch: medium.epoch }, text, sum))
       // In a log without a chain, only the sum of the last line is needed.
-      if (codec.follows !== undefined) sum = codec.sumOf(lines.last)
-      receipt.seq = seq++
+      if (codec.follows !== undefined) receipt.hash = sum = codec.sumOf(lines.last)
+      receipt.seq = seq
+      if (isTurn) turns += 1
     }
-    return codec.sumOf(lines.last)
-  }
-
-  /**
-   * Makes the name of a segment durable before its first record, so that a segment with a record in it always
-   * has a durable name. A writer that never writes to the log need not wait for that.
-   */
-  async #syncName(segment: SegmentFile): Promise<void> {
-    if (segment.isNamed) return
-    const { disk, directory, log } = this.#options.files
-    if (log === 'audit') await disk.syncDirectory(dirname(directory))
-    await disk.syncDirectory(directory)
-    segment.isNamed = true
-  }
-
-  #continue({ segment: name, offset: end }: Position): SegmentFile {
-    const { files, sizes, start } = this.#options
-    const { disk, directory } = files
-    const file = disk.open(join(directory, name))
-    // A segment without a record may be one whose maker died before it synced the name.
-    const isNamed = end > 0 || start.isNew === true
-    return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file), isNamed })
-  }
-
-  async #begin(firstSeq: number): Promise<SegmentFile> {
-    return (firstSeq === 1 ? await this.#createFirst() : undefined) ?? (await this.#createLater(firstSeq))
-  }
-
-  /** Every other segment supersedes the plain name, so it is only for a log that has no segment yet. */
-  async #createFirst(): Promise<SegmentFile | undefined> {
-    const { files, sizes, start } = this.#options
-    const { disk, directory, log } = files
-    const name = firstSegment(log)
-    if (start.isNew || effectiveSegments(log, disk.list(directory)).length === 0) {
-      try {
-        return new SegmentFile(disk, name, await disk.create(join(directory, name)), sizes)
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') throw error
-      }
-    }
-    // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has
-    // taken the session over, a segment with this writer's epoch would supersede it.
-    this.#options.policy.assertOwned()
-    return undefined
-  }
-
-  async #createLater(firstSeq: number): Promise<SegmentFile> {
-    const { files, epoch, sizes } = this.#options
-    const { disk, directory, log } = files
-    const name = laterSegment(log, firstSeq, epoch)
-    const path = join(directory, name)
-    try {
-      return new SegmentFile(disk, name, await disk.create(path), sizes)
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
-    }
-    // Left by a poisoned segment or by an opening that failed: nothing in it was acknowledged.
-    const file = disk.open(path)
-    try {
-      await disk.truncate(file, 0)
-    } catch (error) {
-      disk.close(file)
-      throw error
-    }
-    return new SegmentFile(disk, name, file, sizes)
-  }
-
-  async #closeSegment(): Promise<void> {
-    const segment = this.#segment
-    this.#segment = undefined
-    if (segment !== undefined) await segment.finish()
-  }
-
-  /**
-   * Cuts a segment back to its last acknowledged record, so that the rejected group is absent, and returns
-   * the error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the
-   * next holder may have read the group, or will read it.
-   */
-  async #poison(segment: SegmentFile, error: unknown): Promise<unknown> {
-    this.#segment = undefined
-    if (errorCode(error) === 'FENCED') {
-      segment.close()
-      return (this.#broken = error)
-    }
-    try {
-      await segment.truncateAndClose()
-      return error
-    } catch (cause) {
-      const { log } = this.#options.files
-      const message = `cannot cut off a rejected record of the ${log}: it may turn up when the session is resumed`
-      return (this.#broken = new StintError('DISK_FAILED', message, { cause }))
-    }
+    const lastAt = records.at(-1)?.receipt.at ?? 0
+    return { lines: lines.bytes, end: { seq, sum: codec.sumOf(lines.last) }, lastAt, turns }
   }
 }
 
-/** Acts on a segment that was just opened, and closes it if that fails: no other code knows of it. */
-async function orClose(segment: SegmentFile, act: Promise<void>): Promise<void> {
-  try {
-    await act
-  } catch (error) {
-    segment.close()
-    throw error
-  }
+function applyAll(records: readonly Pick<GatheredRecord, 'receipt' | 'applied'>[]): void {
+  for (const { receipt, applied } of records) applied?.(receipt)
 }
 
 /** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */
 const lazyMs = 50
-
-/** The timer that commits records with `durable: false`, unless another commit comes first. */
-export class LazyCommit {
-  readonly #commit: () => void
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(commit: () => void) {
-    this.#commit = commit
-  }
-
-  /** Starts the timer. It is not unref'd: a program may wait for this append and nothing else. */
-  schedule(): void {
-    this.#timer ??= setTimeout(this.#commit, lazyMs)
-  }
-
-  /** Stops the timer, because a commit begins now. */
-  cancel(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-  }
-}
 
 /** Runs the operations of one session, one at a time and in order. */
 export class OperationQueue {

@@ -1,4 +1,4 @@
-import type { ConformanceCase, StorePlace } from '../../../src/testing/conformance-case.ts'
+import type { ConformanceCase, OpenMedium } from '../../../src/testing/conformance-case.ts'
 import { casesOf, driverCases } from '../../../src/testing/store-conformance.ts'
 import { actCases } from './act-cases.ts'
 import { holdCases } from './hold-cases.ts'
@@ -11,5 +11,5 @@ import { slotCases } from './slot-cases.ts'
 const ownCases = { ...inputCases, ...nameCases, ...slotCases, ...actCases, ...secretCases, ...holdCases }
 
 /** The conformance suite, and the cases of what is the same for every driver, to try on both of stint's. */
-export const storeCases = (makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] =>
+export const storeCases = (makePlace: () => OpenMedium | Promise<OpenMedium>): ConformanceCase[] =>
   casesOf({ ...driverCases, ...ownCases }, makePlace)

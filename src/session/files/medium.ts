@@ -1,0 +1,231 @@
+import { unlinkSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
+import { assertHomeFormat, ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { appendPrivateFile } from '../../base/fs/private-file.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
+import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
+import { ulid } from '../../base/text/id.ts'
+import type { BuiltInMedium, RemovedSession, SessionFiles } from '../built-in-medium.ts'
+import { createStore } from '../create-store.ts'
+import { type Manifest, newManifest } from '../manifest.ts'
+import type { HeldMedium, ReadableMedium, SessionContents, SessionHold } from '../medium.ts'
+import type { DamagedSession } from '../repair.ts'
+import { checkSessionId } from '../session-errors.ts'
+import type { ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
+import { type MeasuredSessions, measureHome } from './disk-use.ts'
+import { defaultSizes, HeldFiles } from './held-files.ts'
+import { listSessions } from './list-sessions.ts'
+import { ReadableFiles } from './readable-files.ts'
+import { forgetActivity } from './recent-sessions.ts'
+import { listRemovedSessions, restoreRemovedSession, syncMove } from './removed-sessions.ts'
+import {
+  assertFilesystemManifest,
+  filesystemId,
+  type SessionDirectory,
+  sessionIdsIn,
+  SessionsHome,
+} from './session-directory.ts'
+import { withFileErrors } from './session-file-errors.ts'
+import { acquireLock, type AcquiredLock, createLock, undoAcquire } from './session-lock.ts'
+import { StagedSession } from './staged-session.ts'
+
+export interface FilesystemOptions {
+  /** `$STINT_HOME` by default. */
+  home?: string
+  clock?: Clock
+}
+
+/**
+ * Sessions in plain files, in stint's home.
+ *
+ * @example
+ * const store = filesystemStore()
+ * const sessions = await store.list()
+ */
+export const filesystemStore = (options: FilesystemOptions = {}): SessionStore =>
+  createStore(new FilesMedium(options), options.clock)
+
+/** Keeps each session in a directory, in `sessions` of stint's home. */
+export class FilesMedium implements BuiltInMedium {
+  readonly id = filesystemId
+  readonly #home: SessionsHome
+
+  /** Tests pass a disk that fails or counts. */
+  constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk?: Disk) {
+    assertHomeFormat(home)
+    this.#home = new SessionsHome(home, disk, recordClock(clock))
+  }
+
+  async create(manifest: Manifest, hold: SessionHold): Promise<HeldMedium> {
+    const id = manifest.session_id
+    checkSessionId(id)
+    return await withFileErrors(`create session ${id}`, undefined, async () => {
+      this.#home.ensure()
+      await this.#home.syncName()
+      using staged = await StagedSession.make(this.#home)
+      const lock = createLock(staged.directory.paths.root, id, hold, this.#home.clock.now())
+      await staged.writeNewSession(manifest)
+      const directory = await staged.publish(manifest)
+      const moved = lock.movedTo(directory.paths.root)
+      moved.note(undefined)
+      const acquired: AcquiredLock = { lock: moved, standing: 'never', before: undefined }
+      return this.#held({ directory, manifest }, hold, acquired, true)
+    })
+  }
+
+  async open(id: string, hold: SessionHold): Promise<HeldMedium> {
+    const { directory } = this.#home.find(id)
+    return await withFileErrors(`open session ${id}`, directory.paths.root, async () => {
+      const acquired = this.#acquire(directory, id, hold)
+      try {
+        // Find it again: until the lock was acquired, another writer could replace the manifest.
+        return this.#held(this.#home.find(id), hold, acquired, false)
+      } catch (error) {
+        undoAcquire(acquired)
+        throw error
+      }
+    })
+  }
+
+  #held(
+    found: { directory: SessionDirectory; manifest: Manifest },
+    hold: SessionHold,
+    acquired: AcquiredLock,
+    isNew: boolean,
+  ): HeldFiles {
+    return new HeldFiles({ ...found, hold, acquired, isNew, clock: this.#home.clock, sizes: defaultSizes })
+  }
+
+  #acquire(
+    directory: SessionDirectory,
+    id: string,
+    hold: SessionHold,
+    now = this.#home.clock.now(),
+  ): AcquiredLock {
+    const highestHoldEpoch = (): number => directory.highestHoldEpoch()
+    return acquireLock(directory.paths.root, id, { ...hold, now, highestHoldEpoch })
+  }
+
+  async read(id: string): Promise<ReadableMedium> {
+    await giveWay()
+    return new ReadableFiles(this.#home.find(id))
+  }
+
+  async load(manifest: Manifest, contents: SessionContents): Promise<void> {
+    checkSessionId(manifest.session_id)
+    await withFileErrors(`create session ${manifest.session_id}`, undefined, async () => {
+      this.#home.ensure()
+      await this.#home.syncName()
+      using staged = await StagedSession.make(this.#home)
+      await staged.load(manifest, contents)
+      await staged.publish(manifest)
+    })
+  }
+
+  async list(options: ListOptions): Promise<SessionSummary[]> {
+    await giveWay()
+    return await listSessions(this.#home.disk, this.#home.sessions, options)
+  }
+
+  async remove(id: string, { purge = false }: RemoveOptions): Promise<void> {
+    const { root } = this.#home.locate(id).paths
+    const trashed = await this.#removeToTrash(id)
+    // In the thread pool: a session may have gigabytes. `force`, because a sweep may delete it meanwhile.
+    const doing = `delete session ${id}, which is in the trash`
+    if (purge) await withFileErrors(doing, root, () => rm(trashed, { recursive: true, force: true }))
+  }
+
+  /** Returns where it is now. */
+  async #removeToTrash(id: string): Promise<string> {
+    // A session whose manifest is invalid can be removed, too.
+    const directory = this.#home.locate(id)
+    const { root } = directory.paths
+    const { disk, trash } = this.#home
+    return await withFileErrors(`remove session ${id}`, root, async () => {
+      const manifest = directory.readManifest()
+      if (manifest !== undefined) assertFilesystemManifest(manifest)
+      ensureHomeDirectory(trash)
+      const now = this.#home.clock.now()
+      const acquired = this.#acquire(directory, id, { kind: 'writer', purpose: 'remove' }, now)
+      let trashed: string
+      try {
+        trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
+        await disk.rename(root, trashed)
+        await syncMove(disk, root, trashed)
+      } catch (error) {
+        undoAcquire(acquired)
+        throw error
+      }
+      // A session that comes back is as it was: this process does not hold it.
+      undoAcquire({ ...acquired, lock: acquired.lock.movedTo(trashed) })
+      forgetActivity(root, { at: now, isHeld: true })
+      return trashed
+    })
+  }
+
+  async noteDamage(id: string, what: string | undefined): Promise<void> {
+    const directory = this.#home.directoryOf(id)
+    if (what === undefined) await directory.forgetDamage()
+    else await directory.noteDamage(what, this.#home.clock.now())
+  }
+
+  async want(id: string): Promise<void> {
+    appendPrivateFile(this.#home.locate(id).paths.wanted, '')
+  }
+
+  /** Removes the files: a process that still waits makes its file again. */
+  async wanted(ids: readonly string[]): Promise<string[]> {
+    const remove = (id: string): true => {
+      unlinkSync(this.#home.directoryOf(id).paths.wanted)
+      return true
+    }
+    return ids.filter((id) => ifPossible(() => remove(id)))
+  }
+
+  async ids(prefix: string): Promise<string[]> {
+    const ids = sessionIdsIn(this.#home.disk, this.#home.sessions)
+    return ids.filter((id) => id.startsWith(prefix) || id.startsWith(`ses_${prefix}`)).sort()
+  }
+
+  async removed(): Promise<RemovedSession[]> {
+    return withHomeErrors(this.#home.path, 'list the trash', () => listRemovedSessions(this.#home))
+  }
+
+  async restore(name: string): Promise<string> {
+    this.#home.ensure()
+    return await withFileErrors(`restore ${name}`, undefined, () => restoreRemovedSession(this.#home, name))
+  }
+
+  async measure(): Promise<MeasuredSessions> {
+    return await measureHome(this.#home)
+  }
+
+  get files(): SessionFiles {
+    const home = this.#home
+    return {
+      trash: home.trash,
+      path: (id) => join(home.sessions, id),
+      quarantined(id) {
+        const { root, quarantine } = home.directoryOf(id).paths
+        return withHomeErrors(home.path, `look into ${root}`, () =>
+          listIfExists(home.disk, quarantine).map((name) => join(quarantine, name)),
+        )
+      },
+      readDamaged: (id) => readDamaged(home, id),
+    }
+  }
+}
+
+/** Opens a session whose manifest may be missing or invalid. */
+function readDamaged(home: SessionsHome, id: string): DamagedSession {
+  const directory = home.locate(id)
+  const stored = withFileErrors(`read session ${id}`, directory.paths.root, () => directory.readManifest())
+  if (stored !== undefined) assertFilesystemManifest(stored)
+  const manifest = { ...(stored ?? newManifest(id, filesystemId, home.clock.now())), session_id: id }
+  // A manifest of another session keeps this one from being opened.
+  const isManifestDamaged = stored?.session_id !== id
+  return { medium: new ReadableFiles({ directory, manifest }), isManifestDamaged }
+}

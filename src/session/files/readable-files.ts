@@ -1,0 +1,91 @@
+import { runToEnd } from '../../base/process/run-generator.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
+import type { LogEnds, LogName } from '../log/log-end.ts'
+import type { Manifest } from '../manifest.ts'
+import type { ReadableMedium, Region, RegionRange } from '../medium.ts'
+import type { SessionSummary } from '../store.ts'
+import { type LogPositions, namedSeq } from './log-files.ts'
+import { backwardRegions, forwardRegions } from './regions.ts'
+import type { FoundSession, SessionDirectory } from './session-directory.ts'
+import { sessionFileError, withFileErrors } from './session-file-errors.ts'
+import { observeLock } from './session-lock.ts'
+import { readSummary } from './summary.ts'
+
+/** A session in plain files. Takes no lock and changes nothing. */
+export class ReadableFiles implements ReadableMedium {
+  protected readonly directory: SessionDirectory
+  readonly #manifest: Manifest
+  #released: LogPositions | undefined | 'unknown'
+  #summary: SessionSummary | undefined
+
+  /** `released`: where the last writer has closed the logs, as the lock says; read there if it is unknown. */
+  constructor(
+    { directory, manifest }: FoundSession,
+    released: LogPositions | undefined | 'unknown' = 'unknown',
+  ) {
+    this.directory = directory
+    this.#manifest = manifest
+    this.#released = released
+  }
+
+  get manifest(): Manifest {
+    return this.#manifest
+  }
+
+  /** Read on demand: most callers need the manifest alone. */
+  get summary(): SessionSummary {
+    this.#summary ??= this.withErrors('read', () =>
+      runToEnd(readSummary(this.directory, this.manifest, observeLock(this.directory.paths.root))),
+    )
+    return this.#summary
+  }
+
+  get ends(): LogEnds {
+    const released = this.withErrors('read', () => this.#releasedEnds())
+    const endOf = (log: LogName) => {
+      const named = namedSeq(this.directory.logs[log])
+      const end = released?.[log]
+      return end !== undefined && end.seq >= named ? { seq: end.seq, sum: end.sum } : { seq: named, sum: '' }
+    }
+    return this.withErrors('read', () => ({ journal: endOf('journal'), audit: endOf('audit') }))
+  }
+
+  #releasedEnds(): LogPositions | undefined {
+    if (this.#released === 'unknown') this.#released = observeLock(this.directory.paths.root).record?.ends
+    return this.#released
+  }
+
+  async *regions(log: LogName, { from, backwards }: RegionRange): AsyncGenerator<Region> {
+    const files = this.directory.logs[log]
+    try {
+      await giveWay()
+      for (const region of backwards ? backwardRegions(files, from) : forwardRegions(files, from)) {
+        yield region
+        await giveWay()
+      }
+    } catch (error) {
+      throw this.explain(error, 'read')
+    }
+  }
+
+  async *blob(sha256: string): AsyncGenerator<Buffer> {
+    try {
+      yield* this.directory.blobs.read(sha256)
+    } catch (error) {
+      throw this.explain(error, 'read')
+    }
+  }
+
+  async state(names: readonly string[]): Promise<Map<string, string>> {
+    return this.withErrors('read', () => this.directory.state.read(names))
+  }
+
+  protected explain(error: unknown, verb: string): unknown {
+    const { root } = this.directory.paths
+    return sessionFileError(error, `${verb} session ${this.manifest.session_id}`, root)
+  }
+
+  protected withErrors<Result>(verb: string, act: () => Result): Result {
+    return withFileErrors(`${verb} session ${this.manifest.session_id}`, this.directory.paths.root, act)
+  }
+}
