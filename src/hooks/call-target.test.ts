@@ -54,6 +54,16 @@ test.each([
   expect(commandDirectory({ input: { command } }, '/w', { HOME: '/home/u' })).toBe(directory)
 })
 
+test('a patch in a command needs its files, too', () => {
+  const command = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: /etc/x\n+a\n*** End Patch\nEOF\n"
+  const tool = { name: 'Bash', use: 'shell' as const, input: { command } }
+  for (const scope of ['workspace', 'paths'] as const)
+    expect(callTargets({ cwd: '/usr' }, tool, scope, {}).flatMap(({ paths }) => paths)).toEqual([
+      '/etc/x',
+      '/usr',
+    ])
+})
+
 test('a command in the home, above it, or in a directory for temporary files claims nothing', () => {
   const env = { HOME: '/home/u', TMPDIR: '/scratch' }
   const targets = (cwd: string) =>

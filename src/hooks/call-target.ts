@@ -28,11 +28,13 @@ export function callTargets(
   scope: Scope,
   env: Environment,
 ): CallTarget[] {
-  const files = tool.use === 'edit' ? touchedPaths(tool) : []
-  const targets =
-    files.length > 0
-      ? files.flatMap((file) => fileTarget(resolve(cwd, file), scope, env))
-      : directoryTarget(commandDirectory(tool, cwd, env), tool.use === 'shell' ? scope : 'workspace', env)
+  const isShell = tool.use === 'shell'
+  const directory = commandDirectory(tool, cwd, env)
+  // Codex reports a patch as a command, if its model writes `apply_patch <<'EOF'`, and applies it itself.
+  const files = isShell ? patchedFiles(String(tool.input.command)) : touchedPaths(tool)
+  const targets = files.flatMap((file) => fileTarget(resolve(directory, file), scope, env))
+  if (isShell || files.length === 0)
+    targets.push(...directoryTarget(directory, isShell ? scope : 'workspace', env))
   return merged(targets)
 }
 
@@ -58,7 +60,8 @@ function merged(targets: readonly CallTarget[]): CallTarget[] {
     const { workspace, paths } = target
     const name = isOutside(workspace) ? `${workspace.key} ${paths[0]}` : workspace.key
     const before = byKey.get(name)
-    byKey.set(name, before === undefined ? target : { ...target, paths: union(before.paths, paths) })
+    if (before === undefined || before.claimsNothing) byKey.set(name, target)
+    else if (!target.claimsNothing) byKey.set(name, { ...target, paths: union(before.paths, paths) })
   }
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target)
 }
