@@ -235,21 +235,23 @@ export class WorkspaceClaims {
     const decided = await retryWhile(refused, () => !changes.isLong)
     const { answer } = decided
     if (answer.granted || systemClock.mono() >= end) return decided
-    await using _entry = await this.#enter(request, waitMs, refused.observation.now)
-    await this.activity.noteBlocked('wait', request, answer.by, decided.observation.now)
-    return await retryWhile(decided, () => true)
+    const leave = await this.#enter(request, waitMs, refused.observation.now)
+    try {
+      await this.activity.noteBlocked('wait', request, answer.by, decided.observation.now)
+      return await retryWhile(decided, () => true)
+    } finally {
+      await leave()
+    }
   }
 
-  /** Shows a waiter to others until it is disposed of. A waiter that cannot be shown waits all the same. */
-  async #enter(request: AcquireRequest, waitMs: number, since: Now): Promise<AsyncDisposable> {
+  /** Shows a waiter to others until `leave` is called. A waiter that cannot be shown waits all the same. */
+  async #enter(request: AcquireRequest, waitMs: number, since: Now): Promise<() => Promise<void>> {
     const { waiters } = this.store
     const { sessionId: session_id, paths, mode, origin } = request
     const waiter = makeWaiter({ session_id, paths, mode, origin: origin?.() }, waitMs, since)
     const id = await waiters.add(this.key, JSON.stringify(waiter)).catch(() => undefined)
-    return {
-      [Symbol.asyncDispose]: async () => {
-        if (id !== undefined) await waiters.remove(this.key, id).catch(() => {})
-      },
+    return async () => {
+      if (id !== undefined) await waiters.remove(this.key, id).catch(() => {})
     }
   }
 

@@ -11,6 +11,7 @@ import { diffTrees } from './tree-diff.ts'
 //
 // A hook loads this code only when a point is due:
 //   const { pointAtGrant } = require('./hook-points.cjs') as typeof import('../points/index.ts')
+// At each prompt a hook calls `takeUndoneNotices`, if `points/undone/SESSION` exists in the home.
 //
 // All writers of a store take one register key. After a time-out, `pointAtGrant` returns at once until the
 // sweep, which it has started in the background, has managed a point.

@@ -20,8 +20,9 @@ import { isGitTop } from './user-repository.ts'
 const keptMs = 14 * 24 * 3_600_000
 /** A store over this size loses its oldest points. */
 const keptBytes = 2 * 1024 ** 3
-/** A store with more loose objects is packed. */
+/** A store with more loose objects, or more packs, of which each undo makes one, is packed. */
 const maxLooseDirectories = 200
+const maxPackFiles = 40
 /** How long a sweep works on one store, in milliseconds. */
 const sweepBudgetMs = 300_000
 
@@ -146,7 +147,8 @@ async function packStore(store: PointStore, isForced: boolean): Promise<void> {
   const alternates = store.file('git/objects/info/alternates')
   const isAlone = !existsSync(alternates)
   const loose = readdirSync(store.file('git/objects')).filter((name) => name.length === 2).length
-  if (isAlone && !isForced && loose < maxLooseDirectories) return
+  const packFiles = readdirSync(store.file('git/objects/pack')).length
+  if (isAlone && !isForced && loose < maxLooseDirectories && packFiles < maxPackFiles) return
   await store.git(['repack', '-a', '-d', '-q'])
   if (!isAlone) {
     renameSync(alternates, `${alternates}.off`)

@@ -20,7 +20,9 @@ export class RequestFields {
   need(name: string): string {
     const value = this.text(name)
     if (value !== undefined) return value
-    throw new StintError('ARG_ERROR', `${name} is missing`, { hint: 'docs/ui.md lists the parameters.' })
+    throw new StintError('ARG_ERROR', `${name} is missing`, {
+      hint: '`Answers` in ui-protocol.d.ts lists the parameters.',
+    })
   }
 
   /** A whole number from 0 on, such as a record or a time in milliseconds since the epoch. */
