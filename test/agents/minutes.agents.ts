@@ -11,23 +11,26 @@ const minute = 60_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 test.each([claude, codex])(
-  'a model of $name that thinks for ten minutes keeps the workspace of its turn',
+  'a model of $name that thinks for ten minutes, and reads now and then, keeps the workspace of its turn',
   async (agent) => {
     await using rig = await Rig.open('--wait', '0')
-    const think = async () => {
-      await pause(10 * minute)
-      return agent.shell('echo second half >> log.txt')
+    // Claude Code asks its model again after five minutes without an answer.
+    const think = (minutes: number, command: string) => async () => {
+      await pause(minutes * minute)
+      return agent.shell(command)
     }
     rig.model.script(
       'alice',
       agent.shell('echo first half >> log.txt'),
-      think,
+      think(4, 'ls'),
+      think(4, 'git status'),
+      think(2.2, 'echo second half >> log.txt'),
       rig.doneAfterWrite('second half'),
     )
     const alice = rig.play(agent, 'alice')
     await rig.wrote('first half')
     for (const name of ['bob', 'carol']) {
-      await pause(4.5 * minute)
+      await pause(4.8 * minute)
       expect(await rig.attempt(claude, name)).toEqual(refused)
     }
     await alice.finished
@@ -83,7 +86,9 @@ test('Esc in the second of two windows says nothing about the first', async () =
   await rig.window(claude, 'alice')
   await rig.wrote('alice')
   const second = await rig.window(claude, 'again', { options: ['--continue'] })
-  await rig.heard('UserPromptSubmit', 'again').catch(() => {})
+  const isAsked = (): boolean => rig.events().some(({ json }) => json.prompt === 'play again')
+  await until('the second window has its prompt', isAsked)
+  await second.shows(/sleep 600/)
   second.press('Escape')
   await second.shows(/Interrupted|interrupt/)
   expect(await rig.attempt(codex, 'bob')).toEqual(refused)

@@ -90,7 +90,8 @@ test('a plan is written to the home while the repository is held, and a command 
 test('a command in the home runs while another session writes a plan there', async () => {
   await using rig = await Rig.open('--wait', '0')
   const plan = join(rig.tmp, 'plan.md')
-  rig.model.script('alice', claude.edit(plan, 'alice'), rig.doneAfterAttempt('bob'))
+  const bobTried = rig.doneAfter('bob has tried both', () => rig.model.results('bob').length > 1)
+  rig.model.script('alice', claude.edit(plan, 'alice'), bobTried)
   const alice = rig.play(claude, 'alice')
   await until('the plan is there', () => rig.model.results('alice').length > 0)
   rig.model.script('bob', claude.shell('echo bob > touched'), claude.edit(plan, 'bob'), 'Done.')
