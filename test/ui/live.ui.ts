@@ -27,7 +27,7 @@ test('sessions appear as they work, wait and crash, without a reload', async () 
   await expect.poll(() => page.title()).toBe('(1) stint')
 
   await killNow(working)
-  await page.locator('.tile[data-session="first-session"]').waitFor({ state: 'detached' })
+  await page.locator('.tile[data-session="first-session"][data-state="crashed"]').waitFor()
   expect(world.browser.faults).toEqual([])
 })
 

@@ -23,8 +23,8 @@ test('each kind of activity is a sentence of its own, with both sessions and the
   expect(activitySentence(activity('refusal'), place)).toBe(
     'Codex first may not change shop: second holds it',
   )
-  expect(activitySentence(activity('takeover', { held_ms: 0 }), place)).toBe(
-    'second took shop over from Codex first',
+  expect(activitySentence(activity('takeover', { held_ms: 42_000 }), place)).toBe(
+    'second took shop over from Codex first after 42s',
   )
   expect(activitySentence(activity('release', { held_ms: 61_000, paths: ['docs'] }), place)).toBe(
     'Codex first released docs in shop after 1m 1s',

@@ -28,6 +28,7 @@ export function activitySentence(activity: ClaimActivity, name: string): string 
   const party = partyName(session_id, origin?.agent)
   const what = whatText(paths, name)
   const other = by === undefined ? 'another session' : partyName(by)
+  const held = held_ms === undefined ? '' : ` after ${shortDuration(held_ms)}`
   switch (kind) {
     case 'grant':
       return `${party} got ${what}`
@@ -36,9 +37,9 @@ export function activitySentence(activity: ClaimActivity, name: string): string 
     case 'refusal':
       return `${party} may not change ${what}: ${other} holds it`
     case 'takeover':
-      return `${other} took ${what} over from ${party}`
+      return `${other} took ${what} over from ${party}${held}`
     case 'release':
-      return `${party} released ${what}${held_ms === undefined ? '' : ` after ${shortDuration(held_ms)}`}`
+      return `${party} released ${what}${held}`
     case 'break':
       return `${other} broke the claim of ${party} on ${what}${reason === undefined ? '' : `: ${shown(reason)}`}`
   }
