@@ -1,16 +1,13 @@
 import { ifPossible } from '../base/errors/if-possible.ts'
 import {
   type Claim,
-  firstWords,
   forEachClaimed,
-  forgetPrompt,
   isSameProcess,
-  keepPrompt,
   mcpPartyOf,
   msUntil,
-  windowsOf,
   WorkspaceClaims,
 } from '../lease/index.ts'
+import { firstWords, forgetPrompt, keepPrompt, windowsOf } from './session-prompt.ts'
 import { onlyReads } from './reading/index.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import { beginCall, type EventChoices, type HookContext, renewedOrigin, turnIn } from './begin-call.ts'

@@ -1,6 +1,5 @@
 /** The door of leases: claims on workspaces and resources, kept in a register. */
 export { ActivityLog, type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
-export { type AgentSession, agentSessions, isBelowAgent } from './agent-sessions.ts'
 export { type AllClaims, allClaims, type ClaimedTarget, claimsKeys, forEachClaimed } from './all-claims.ts'
 export {
   type Claim,
@@ -11,6 +10,7 @@ export {
   isSameProcess,
   maxTtlMs,
   noClaims,
+  parseOrigin,
   wholeWorkspace,
 } from './claim.ts'
 export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
@@ -60,15 +60,6 @@ export {
   partyIn,
   type Refused,
 } from './rules.ts'
-export {
-  firstWords,
-  forgetPrompt,
-  keepPrompt,
-  promptedSessions,
-  readPrompt,
-  sweepPrompts,
-  windowsOf,
-} from './session-prompt.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { type Waiter, waitersText } from './waiters.ts'
 export { type ClaimsView, type Decide, type Decided, WorkspaceClaims } from './workspace-claims.ts'

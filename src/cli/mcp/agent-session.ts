@@ -1,6 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isSessionId, newSessionId } from '../../base/text/id.ts'
-import { type AgentSession, agentSessions, type LeaseStore, mcpPartyOf } from '../../lease/index.ts'
+import { type LeaseStore, mcpPartyOf } from '../../lease/index.ts'
+import { type AgentSession, agentSessions } from '../../hooks/agent-sessions.ts'
 
 /** The party that a server claims for. */
 export interface McpParty {

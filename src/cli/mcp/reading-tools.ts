@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { visibleText } from '../../base/text/escape.ts'
-import { allClaims, findWorkspace, promptedSessions } from '../../lease/index.ts'
+import { allClaims, findWorkspace } from '../../lease/index.ts'
+import { promptedSessions } from '../../hooks/session-prompt.ts'
 import type { FoundEvent } from '../../session/index.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { activityLine } from '../../lease/commands/history.ts'

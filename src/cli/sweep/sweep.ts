@@ -8,7 +8,8 @@ import { visibleText } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { sweepPasses } from '../../hooks/pass.ts'
-import { sweepLocks, sweepPrompts } from '../../lease/index.ts'
+import { sweepLocks } from '../../lease/index.ts'
+import { sweepPrompts } from '../../hooks/session-prompt.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import {
   addToReport,

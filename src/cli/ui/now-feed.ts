@@ -1,6 +1,7 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import { type AllClaims, homeStore, type LeaseStore, promptedSessions } from '../../lease/index.ts'
+import { type AllClaims, homeStore, type LeaseStore } from '../../lease/index.ts'
+import { promptedSessions } from '../../hooks/session-prompt.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import type { NowView } from '../../ui/protocol.ts'
 import type { ServerContents } from '../health/postgres.ts'

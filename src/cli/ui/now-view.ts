@@ -4,10 +4,10 @@ import {
   type Claim,
   type ClaimedTarget,
   claimLiveness,
-  promptedSessions,
   transcriptTime,
   type Waiter,
 } from '../../lease/index.ts'
+import { promptedSessions } from '../../hooks/session-prompt.ts'
 import type { SessionState, SessionSummary } from '../../session/index.ts'
 import type { Incident, NowView, SessionTile, TileState } from '../../ui/protocol.ts'
 import { tileStates } from '../../ui/protocol.ts'

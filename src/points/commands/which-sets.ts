@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
 import { matchName } from '../../cli/match-name.ts'
-import { findWorkspace, promptedSessions } from '../../lease/index.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { promptedSessions } from '../../hooks/session-prompt.ts'
 import {
   type ChangeSet,
   findStore,

@@ -8,7 +8,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type ClaimOrigin, isSameProcess, parseOrigin } from './claim.ts'
+import { type ClaimOrigin, isSameProcess, parseOrigin } from '../lease/index.ts'
 
 // The first words of a session's prompt wait in a file of their own for the claim of its next call.
 

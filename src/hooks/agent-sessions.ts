@@ -1,9 +1,5 @@
 import type { Identity } from '../base/process/liveness.ts'
-import { allClaims } from './all-claims.ts'
-import { isSameProcess } from './claim.ts'
-import { homeStore } from './file-store.ts'
-import { readDescent } from './party.ts'
-import type { LeaseStore } from './register.ts'
+import { allClaims, homeStore, isSameProcess, type LeaseStore, readDescent } from '../lease/index.ts'
 import { promptedSessions } from './session-prompt.ts'
 
 /** A session that an agent's hooks have told stint about. */
