@@ -8,7 +8,7 @@ import { type Finished, projectRoot } from '../../../../test/support/world.ts'
 import { acquireLease, homeStore } from '../../../lease/index.ts'
 
 /**
- * The commands of the table in docs/hooks.md, each with a preparation by another command where it needs one.
+ * The commands of the table in docs/git-guard.md, each with a preparation by another command where it needs one.
  * `a.txt` differs between the commits, `b.txt` has uncommitted changes, `u.txt` is untracked, and only the
  * branch `other` has `o.txt`.
  */
@@ -147,7 +147,7 @@ function outcome({ code, stderr }: Finished, changed: readonly string[]): string
 }
 
 test(
-  'the table in docs/hooks.md says of each command when the guard and the shim refuse it',
+  'the table in docs/git-guard.md says of each command when the guard and the shim refuse it',
   { timeout: 240_000 },
   async () => {
     await using world = new Repositories()
@@ -176,8 +176,8 @@ test(
       if (changed.length > 0 && cell !== 'not seen') expect(pointsAtStatus, command).toBe(true)
       return `| \`${command}\` | ${cell} | ${withShim} |`
     })
-    const page = readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8')
-    const [, section = ''] = page.split('### What the guard sees\n')
+    const page = readFileSync(join(projectRoot, 'docs/git-guard.md'), 'utf8')
+    const [, section = ''] = page.split('## What the guard sees\n')
     const table = section.split('\n').filter((line) => line.startsWith('| `git'))
     expect(table).toEqual(await Promise.all(rows))
   },
