@@ -1,28 +1,29 @@
-import { sleep, systemClock } from '../base/process/clock.ts'
+import { after, sleep, systemClock } from '../base/process/clock.ts'
 import { timerMs } from '../base/text/duration.ts'
 import type { Register } from './register.ts'
 
-/** For so long a waiter looks again at once: most claims of programs are short, and a timer takes longer. */
-const hastyMs = 5
-/** The pauses of a hasty waiter, in milliseconds: random, so that waiters do not look in step. */
-const hastyPauseMs = { least: 0.05, most: 0.4 }
-
-/** The pauses after that; the last ones also find a holder that has died, which changes no record. */
-const pauseMs = { first: 1, growth: 1.3, most: 500 }
+/**
+ * The pauses of a waiter, in milliseconds. Most claims of programs are short, so it looks again at once, and
+ * then less and less often: each look costs time that the holder lacks if many wait. The last pauses find a
+ * holder that has died, which changes no record.
+ */
+const pauses = { first: 0.1, most: 500, next: (ms: number): number => ms * (ms < 1 ? 2 : 1.2) }
 
 /** A waiter that pauses for longer watches the key. */
 const watchFromMs = 50
 
+/** Every change wakes all watchers: where a key changes often, none looks more often than this. */
+const watchedPauseMs = 20
+
 /**
  * Waits for changes of a key. A waiter looks often at first, then less and less often, and is then woken by a
  * watcher, with a look now and then in case the system has no watchers left (inotify(7), `max_user_watches`).
- * Many watchers would be woken together by every change, so no waiter watches a key that changes often.
  */
 export class Changes {
   readonly #register: Register
   readonly #key: string
-  readonly #startedAtMs = systemClock.mono()
-  #pauseMs = pauseMs.first
+  #pauseMs = pauses.first
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   #unwatch: (() => void) | undefined
   /** The key has changed since the last pause began: the caller may have read it before that. */
   #hasChanged = false
@@ -40,11 +41,12 @@ export class Changes {
 
   /** Resolves after a change, after a pause that grows with each call, or after `maxMs`. */
   async next(maxMs: number, signal?: AbortSignal): Promise<void> {
-    if (systemClock.mono() - this.#startedAtMs < hastyMs) return await hastyPause()
+    // Random, so that waiters do not look in step.
     const ms = Math.min(maxMs, this.#pauseMs * (0.5 + Math.random()))
-    this.#pauseMs = Math.min(pauseMs.most, this.#pauseMs * pauseMs.growth)
+    this.#pauseMs = Math.min(pauses.most, pauses.next(this.#pauseMs))
     if (this.isLong) this.#watch()
-    await this.#changeWithin(ms, signal)
+    if (ms < 1) await pauseBriefly(ms)
+    else await this.#changeWithin(ms, signal)
   }
 
   /** Resolves after a change, or after `ms`. */
@@ -54,6 +56,8 @@ export class Changes {
   }
 
   async #changeWithin(ms: number, signal?: AbortSignal): Promise<void> {
+    const restMs = this.#lookedAtMs + watchedPauseMs * (0.5 + Math.random()) - systemClock.mono()
+    if (this.#unwatch !== undefined && restMs >= 1) await after(Math.min(ms, restMs))
     await new Promise<void>((resolve) => {
       if (this.#hasChanged || signal?.aborted) return resolve()
       const timer = setTimeout(() => this.#wake(), timerMs(ms))
@@ -65,6 +69,7 @@ export class Changes {
       signal?.addEventListener('abort', this.#wake)
     })
     this.#hasChanged = false
+    this.#lookedAtMs = systemClock.mono()
   }
 
   #watch(): void {
@@ -85,7 +90,7 @@ export class Changes {
 }
 
 /** A timer lasts for a millisecond at least: this thread sleeps for less, and lets the event loop turn. */
-async function hastyPause(): Promise<void> {
-  sleep(hastyPauseMs.least + Math.random() * (hastyPauseMs.most - hastyPauseMs.least))
+async function pauseBriefly(ms: number): Promise<void> {
+  sleep(ms)
   await new Promise((resolve) => setImmediate(resolve))
 }
