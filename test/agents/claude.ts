@@ -17,6 +17,7 @@ export const claude: Agent = {
     'PreToolUse',
     'PostToolUse',
     'PostToolUseFailure',
+    'PostToolBatch',
     'PermissionRequest',
     'PermissionDenied',
     'Notification',
