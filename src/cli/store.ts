@@ -46,7 +46,7 @@ export function needServer(given: string | undefined, warn: Warn): string {
 export async function openRegister(given: string | undefined, warn: Warn): Promise<Register> {
   const url = readStore(given, warn)
   if (url === undefined) return homeRegister()
-  const { openPostgresRegister } = await import('./postgres/open-postgres.ts')
+  const { openPostgresRegister } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresRegister(url)
 }
 
@@ -54,7 +54,7 @@ export async function openRegister(given: string | undefined, warn: Warn): Promi
 export async function openStore(given: string | undefined, warn: Warn): Promise<BuiltInStore> {
   const url = readStore(given, warn)
   if (url === undefined) return createStore(new FilesMedium())
-  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
+  const { openPostgresStore } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresStore(url)
 }
 

@@ -5,7 +5,7 @@ import type { FoundEvent } from '../../session/index.ts'
 import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import { activityLine } from '../lock/history.ts'
 import { renderTarget } from '../lock/status.ts'
-import { describeFound, renderFound } from '../sessions/search.ts'
+import { describeFound, renderFound } from '../../session/commands/search.ts'
 import { defineTool, nameInput, openTarget, targetInput, targetOf } from './tool.ts'
 
 const limitOf = (most: number) =>

@@ -1,6 +1,6 @@
 import type { Register } from '../../lease/index.ts'
-import { postgresRegister } from '../../postgres/register.ts'
-import { PostgresMedium } from '../../postgres/store/medium.ts'
+import { postgresRegister } from '../register.ts'
+import { PostgresMedium } from '../store/medium.ts'
 import { type BuiltInStore, createStore } from '../../session/index.ts'
 import { openPool } from './open-pool.ts'
 
