@@ -43,11 +43,11 @@ export const loaded = {
     undo: 'src/points/commands/undo.ts',
     'record-run': 'src/cli/run/record-run.ts',
     secrets: 'src/secrets/index.ts',
-    sessions: 'src/cli/sessions/sessions.ts',
-    audit: 'src/cli/audit/audit.ts',
+    sessions: 'src/session/commands/sessions.ts',
+    audit: 'src/session/commands/audit/audit.ts',
     vault: 'src/vault/commands/vault.ts',
-    postgres: 'src/cli/postgres/postgres.ts',
-    'open-postgres': 'src/cli/postgres/open-postgres.ts',
+    postgres: 'src/postgres/commands/postgres.ts',
+    'open-postgres': 'src/postgres/commands/open-postgres.ts',
   },
 }
 

@@ -57,7 +57,7 @@ const walks: Walk[] = [
     operation: 'sessions list',
     entry: /\blist: \{/,
     effect: /SessionSummary/,
-    domains: ['session/', 'cli/sessions/'],
+    domains: ['session/'],
     maxFiles: 23,
   },
 ]

@@ -47,11 +47,11 @@ export const stintCommands: CommandGroup = {
     },
     sessions: {
       summary: 'show and maintain durable sessions',
-      load: async () => (await import('./sessions/sessions.ts')).sessions,
+      load: async () => (await import('../session/commands/sessions.ts')).sessions,
     },
     audit: {
       summary: 'show acts that sessions recorded: intent and outcome',
-      load: async () => (await import('./audit/audit.ts')).audit,
+      load: async () => (await import('../session/commands/audit/audit.ts')).audit,
     },
     vault: {
       summary: "keep the agents' conversations, and give them back",
@@ -83,7 +83,7 @@ export const stintCommands: CommandGroup = {
     },
     postgres: {
       summary: 'keep leases and sessions for several machines on a server',
-      load: async () => (await import('./postgres/postgres.ts')).postgres,
+      load: async () => (await import('../postgres/commands/postgres.ts')).postgres,
     },
     demo: {
       summary: 'see stint at work, in half a minute',

@@ -53,7 +53,7 @@ export async function openServerLeases(
 ): Promise<LeaseStore | undefined> {
   const url = readStore(given, warn)
   if (url === undefined) return undefined
-  const { openPostgresLeases } = await import('./postgres/open-postgres.ts')
+  const { openPostgresLeases } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresLeases(url)
 }
 
@@ -61,7 +61,7 @@ export async function openServerLeases(
 export async function openStore(given: string | undefined, warn: Warn): Promise<BuiltInStore> {
   const url = readStore(given, warn)
   if (url === undefined) return createStore(new FilesMedium())
-  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
+  const { openPostgresStore } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresStore(url)
 }
 

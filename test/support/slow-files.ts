@@ -9,7 +9,7 @@ const slow = [
   'src/fixtures/jest/jest.test.ts',
   'src/hooks/main.test.ts',
   'src/postgres/store/medium.test.ts',
-  'src/cli/sessions/sessions.test.ts',
+  'src/session/commands/sessions.test.ts',
   'src/cli/doctor/doctor.test.ts',
   'src/hooks/commands/install-command.test.ts',
   'src/hooks/commands/install.test.ts',

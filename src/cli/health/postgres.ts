@@ -4,7 +4,7 @@ import { type AllClaims, allClaims } from '../../lease/index.ts'
 import { askWithin } from '../../postgres/database.ts'
 import { assertSchema, readSchemaVersion } from '../../postgres/schema.ts'
 import type { SessionSummary } from '../../session/index.ts'
-import { openPool } from '../postgres/open-pool.ts'
+import { openPool } from '../../postgres/commands/open-pool.ts'
 import { type Check, ok } from './check.ts'
 
 /** Milliseconds to wait for the server: a slow one must not hold up the other checks. */
@@ -34,7 +34,7 @@ export interface ServerContents extends AllClaims {
 }
 
 export async function readServer(url: string): Promise<ServerContents> {
-  const { openPostgresLeases, openPostgresStore } = await import('../postgres/open-postgres.ts')
+  const { openPostgresLeases, openPostgresStore } = await import('../../postgres/commands/open-postgres.ts')
   const leases = openPostgresLeases(url)
   const store = openPostgresStore(url)
   return await askWithin(patienceMs, async () => ({

@@ -6,7 +6,7 @@ import type { FoundEvent } from '../../session/index.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { activityLine } from '../../lease/commands/history.ts'
 import { renderTarget } from '../../lease/commands/status.ts'
-import { describeFound, renderFound } from '../sessions/search.ts'
+import { describeFound, renderFound } from '../../session/commands/search.ts'
 import { defineTool, nameInput, openTarget, targetInput, targetOf } from './tool.ts'
 
 const limitOf = (most: number) =>

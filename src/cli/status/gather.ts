@@ -15,7 +15,7 @@ import type { ServerContents } from '../health/postgres.ts'
 import { countStates, judgeHomeSessions, judgeSessions } from '../health/sessions.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
-import { describeSession } from '../sessions/describe.ts'
+import { describeSession } from '../../session/commands/describe.ts'
 import { storeOfEnvironment } from '../store.ts'
 
 /** Milliseconds that measuring may take: an exact size matters less than a quick answer. */

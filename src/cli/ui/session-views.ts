@@ -15,11 +15,11 @@ import type {
   SessionPage,
   SessionView,
 } from '../../ui/protocol.ts'
-import { NewestItems } from '../audit/audit-lines.ts'
-import { describeSession } from '../sessions/describe.ts'
-import { listNewest } from '../sessions/list.ts'
-import { describeFound } from '../sessions/search.ts'
-import { describeInspected } from '../sessions/show.ts'
+import { NewestItems } from '../../session/commands/audit/audit-lines.ts'
+import { describeSession } from '../../session/commands/describe.ts'
+import { listNewest } from '../../session/commands/list.ts'
+import { describeFound } from '../../session/commands/search.ts'
+import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './request-fields.ts'
 
 /** Lists sessions, newest activity first, a page at a time. */

@@ -4,7 +4,7 @@ import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { grants } from '../../../test/support/postgres-world.ts'
 import { type Finished, until } from '../../../test/support/world.ts'
-import { migrationScript, schemaVersion } from '../../postgres/schema.ts'
+import { migrationScript, schemaVersion } from '../schema.ts'
 
 /** Contains characters that must be escaped in a URL. */
 const password = 'hunter2/@:%'

@@ -1,6 +1,6 @@
 import type { LeaseStore } from '../../lease/index.ts'
-import { postgresLeases } from '../../postgres/leases.ts'
-import { PostgresMedium } from '../../postgres/store/medium.ts'
+import { postgresLeases } from '../leases.ts'
+import { PostgresMedium } from '../store/medium.ts'
 import { type BuiltInStore, createStore } from '../../session/index.ts'
 import { openPool } from './open-pool.ts'
 

@@ -1,9 +1,9 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Holder, SessionEvent, SessionSummary } from '../../session/index.ts'
-import { formatAge, formatDataSize, formatTime, shortPath, type Zone } from '../text/format.ts'
-import type { Column } from '../text/table.ts'
+import type { Holder, SessionEvent, SessionSummary } from '../index.ts'
+import { formatAge, formatDataSize, formatTime, shortPath, type Zone } from '../../cli/text/format.ts'
+import type { Column } from '../../cli/text/table.ts'
 
 /** A session as JSON answers show it. */
 export const describeSession = (summary: SessionSummary) => ({

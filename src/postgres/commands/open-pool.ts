@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { PostgresPool } from '../../postgres/pool.ts'
+import type { PostgresPool } from '../pool.ts'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** The part of the module `pg` that stint uses. */

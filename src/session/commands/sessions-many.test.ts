@@ -7,7 +7,7 @@ import { unlockSession } from './unlock.ts'
 
 /** Makes sessions whose last record is this many days old. */
 async function makeOld(world: SessionWorld, days: Readonly<Record<string, number>>) {
-  const { filesystemStore } = await import('../../session/index.ts')
+  const { filesystemStore } = await import('../index.ts')
   for (const [id, age] of Object.entries(days)) {
     const now = Date.now() - age * 86_400_000
     const store = filesystemStore({ home: world.home, clock: { now: () => now, mono: () => now } })

@@ -3,12 +3,12 @@ import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
-import type { FoundEvent, SearchOptions } from '../../session/index.ts'
+import type { FoundEvent, SearchOptions } from '../index.ts'
 import { type FoundLine, searchTranscripts } from '../../vault/index.ts'
-import { formatTime, utcOption, type Zone } from '../text/format.ts'
-import { openStore, storeOption } from '../store.ts'
-import { printLines } from '../terminal/print.ts'
-import { openProgressBar } from '../terminal/progress.ts'
+import { formatTime, utcOption, type Zone } from '../../cli/text/format.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { printLines } from '../../cli/terminal/print.ts'
+import { openProgressBar } from '../../cli/terminal/progress.ts'
 
 export const searchCommand = defineBareCommand({
   name: 'search',

@@ -8,12 +8,12 @@ import {
   type Inspection,
   isVisible,
   type SessionEvent,
-} from '../../session/index.ts'
-import { storeOption } from '../store.ts'
-import { utcOption } from '../text/format.ts'
+} from '../index.ts'
+import { storeOption } from '../../cli/store.ts'
+import { utcOption } from '../../cli/text/format.ts'
 import { renderEvent } from './describe.ts'
 import { openNamed } from './which-session.ts'
-import { printLines } from '../terminal/print.ts'
+import { printLines } from '../../cli/terminal/print.ts'
 
 const defaultCount = 10
 

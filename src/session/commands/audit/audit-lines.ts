@@ -1,8 +1,8 @@
-import { visibleText } from '../../base/text/escape.ts'
-import type { StintError } from '../../base/errors/stint-error.ts'
-import { auditDamage, type AuditRecord } from '../../session/index.ts'
-import type { NamedSession } from '../sessions/which-session.ts'
-import { formatTime, type Zone } from '../text/format.ts'
+import { visibleText } from '../../../base/text/escape.ts'
+import type { StintError } from '../../../base/errors/stint-error.ts'
+import { auditDamage, type AuditRecord } from '../../index.ts'
+import type { NamedSession } from '../which-session.ts'
+import { formatTime, type Zone } from '../../../cli/text/format.ts'
 
 export const auditLineTypes = ['intent', 'outcome', 'note'] as const
 

@@ -1,9 +1,9 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { checkSessionId, type BuiltInStore, type RemovedSession } from '../../session/index.ts'
-import { openStore, storeOption } from '../store.ts'
-import { formatAge } from '../text/format.ts'
-import { type Column, table } from '../text/table.ts'
+import { checkSessionId, type BuiltInStore, type RemovedSession } from '../index.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { formatAge } from '../../cli/text/format.ts'
+import { type Column, table } from '../../cli/text/table.ts'
 import { changeSessions } from './change-sessions.ts'
 
 export const restoreCommand = defineBareCommand({

@@ -2,17 +2,11 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import {
-  type DiskUse,
-  type BuiltInStore,
-  sessionStates,
-  type SessionSummary,
-  useKinds,
-} from '../../session/index.ts'
-import { openStore, storeOption } from '../store.ts'
-import { showWork } from '../terminal/progress.ts'
-import { formatDataSize, formatSpace, plural } from '../text/format.ts'
-import { type Column, table } from '../text/table.ts'
+import { type DiskUse, type BuiltInStore, sessionStates, type SessionSummary, useKinds } from '../index.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { showWork } from '../../cli/terminal/progress.ts'
+import { formatDataSize, formatSpace, plural } from '../../cli/text/format.ts'
+import { type Column, table } from '../../cli/text/table.ts'
 import { describeSession, sessionColumns, type SessionDescription } from './describe.ts'
 
 const defaultLimit = 20

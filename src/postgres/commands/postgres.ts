@@ -1,12 +1,12 @@
 import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
-import { migrate } from '../../postgres/migrate.ts'
-import { migrationScript } from '../../postgres/schema.ts'
-import { needServer, storeOption } from '../store.ts'
+import { migrate } from '../migrate.ts'
+import { migrationScript } from '../schema.ts'
+import { needServer, storeOption } from '../../cli/store.ts'
 import { openPool } from './open-pool.ts'
 import { formatDuration } from '../../base/text/duration.ts'
-import { purge, defaultPurgeAgeMs } from '../../postgres/store/purge.ts'
-import { plural } from '../text/format.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { purge, defaultPurgeAgeMs } from '../store/purge.ts'
+import { plural } from '../../cli/text/format.ts'
+import { confirm } from '../../cli/terminal/confirm.ts'
 
 const migrateCommand = defineBareCommand({
   name: 'migrate',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { FaultWorld } from '../../../test/support/failed-calls.ts'
 import { readHomeFacts } from '../../../test/support/home-facts.ts'
 import { stintBin, World } from '../../../test/support/world.ts'
-import { filesystemStore } from '../../session/files/medium.ts'
+import { filesystemStore } from '../files/medium.ts'
 import { readDataOption } from './append.ts'
 
 test.each(['correct-horse', '{"key": correct-horse}', '[1, 2', '"correct-horse'])(

@@ -1,9 +1,9 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { SessionSummary } from '../../session/index.ts'
+import type { SessionSummary } from '../index.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { openStore, storeOption } from '../store.ts'
-import { formatSpace, plural } from '../text/format.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { formatSpace, plural } from '../../cli/text/format.ts'
 import { changeSessions } from './change-sessions.ts'
 
 export const pruneCommand = defineBareCommand({

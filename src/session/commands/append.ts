@@ -3,8 +3,8 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { checkEventType, checkSessionId } from '../../session/index.ts'
-import { openStore, storeOption } from '../store.ts'
+import { checkEventType, checkSessionId } from '../index.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
 import { findId, idArgument } from './which-session.ts'
 
 export const appendCommand = defineBareCommand({

@@ -1,10 +1,10 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { damageFound, type BuiltInStore, type Health } from '../../session/index.ts'
-import { plural } from '../text/format.ts'
-import { openProgressBar } from '../terminal/progress.ts'
-import { openStore, storeOption } from '../store.ts'
+import { damageFound, type BuiltInStore, type Health } from '../index.ts'
+import { plural } from '../../cli/text/format.ts'
+import { openProgressBar } from '../../cli/terminal/progress.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
 import { findId, idArgument } from './which-session.ts'
 
 export interface Verified {

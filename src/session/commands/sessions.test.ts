@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
-import { filesystemStore } from '../../session/index.ts'
+import { filesystemStore } from '../index.ts'
 import { du } from '../../../test/support/du.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { stintBin, until } from '../../../test/support/world.ts'

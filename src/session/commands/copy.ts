@@ -1,9 +1,9 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { assertNameHasNoSecret, copySession } from '../../session/index.ts'
-import { openStore, storeOption } from '../store.ts'
-import { plural } from '../text/format.ts'
+import { assertNameHasNoSecret, copySession } from '../index.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { plural } from '../../cli/text/format.ts'
 import { findId, idArgument, openNamed } from './which-session.ts'
 
 export const forkCommand = defineBareCommand({

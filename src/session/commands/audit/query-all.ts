@@ -1,9 +1,9 @@
-import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { visibleJson } from '../../base/text/escape.ts'
-import { wrapLines } from '../../base/text/wrap.ts'
-import { attestedBy, type AuditRecord, type BuiltInStore, type SessionSummary } from '../../session/index.ts'
-import type { Zone } from '../text/format.ts'
-import { printLines } from '../terminal/print.ts'
+import { errorMessage, StintError } from '../../../base/errors/stint-error.ts'
+import { visibleJson } from '../../../base/text/escape.ts'
+import { wrapLines } from '../../../base/text/wrap.ts'
+import { attestedBy, type AuditRecord, type BuiltInStore, type SessionSummary } from '../../index.ts'
+import type { Zone } from '../../../cli/text/format.ts'
+import { printLines } from '../../../cli/terminal/print.ts'
 import { NewestItems, renderLine } from './audit-lines.ts'
 
 interface AllLines {

@@ -1,9 +1,9 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type BuiltInStore, factsOf, type Inspection } from '../../session/index.ts'
-import { formatAge, formatSpace, formatTime, plural, utcOption, type Zone } from '../text/format.ts'
-import { storeOption } from '../store.ts'
+import { type BuiltInStore, factsOf, type Inspection } from '../index.ts'
+import { formatAge, formatSpace, formatTime, plural, utcOption, type Zone } from '../../cli/text/format.ts'
+import { storeOption } from '../../cli/store.ts'
 import { describeSession } from './describe.ts'
 import { openNamed } from './which-session.ts'
 

@@ -1,9 +1,9 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type RecordNumbers, type RepairedLog, repairSession } from '../../session/index.ts'
-import { openStore, storeOption } from '../store.ts'
-import { showWork } from '../terminal/progress.ts'
-import { plural } from '../text/format.ts'
+import { type RecordNumbers, type RepairedLog, repairSession } from '../index.ts'
+import { openStore, storeOption } from '../../cli/store.ts'
+import { showWork } from '../../cli/terminal/progress.ts'
+import { plural } from '../../cli/text/format.ts'
 import { findId, idArgument } from './which-session.ts'
 
 export const repairCommand = defineBareCommand({

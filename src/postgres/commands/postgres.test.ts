@@ -5,7 +5,7 @@ import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
-import { schemaVersion as version } from '../../postgres/schema.ts'
+import { schemaVersion as version } from '../schema.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -1,11 +1,11 @@
-import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { wrapLines } from '../../base/text/wrap.ts'
-import { auditDamage } from '../../session/index.ts'
-import { plural } from '../text/format.ts'
-import { openProgressBar } from '../terminal/progress.ts'
-import { openNamed } from '../sessions/which-session.ts'
-import { storeOption } from '../store.ts'
+import { type CommandGroup, defineBareCommand } from '../../../command/define-command.ts'
+import { StintError } from '../../../base/errors/stint-error.ts'
+import { wrapLines } from '../../../base/text/wrap.ts'
+import { auditDamage } from '../../index.ts'
+import { plural } from '../../../cli/text/format.ts'
+import { openProgressBar } from '../../../cli/terminal/progress.ts'
+import { openNamed } from '../which-session.ts'
+import { storeOption } from '../../../cli/store.ts'
 
 const verifyCommand = defineBareCommand({
   name: 'verify',

@@ -3,9 +3,9 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { type BuiltInStore, keyId, type SessionSummary } from '../../session/index.ts'
-import { listNames, matchName } from '../match-name.ts'
-import { openStore } from '../store.ts'
+import { type BuiltInStore, keyId, type SessionSummary } from '../index.ts'
+import { listNames, matchName } from '../../cli/match-name.ts'
+import { openStore } from '../../cli/store.ts'
 
 /** The session that a name means. */
 export interface ResolvedSession {
