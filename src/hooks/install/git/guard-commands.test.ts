@@ -8,7 +8,7 @@ import { type Finished, projectRoot } from '../../../../test/support/world.ts'
 import { acquireLease, homeStore } from '../../../lease/index.ts'
 
 /**
- * The commands of the table in docs/git-guard.md, each with a preparation by another command where it needs one.
+ * The commands of the table in docs/git-guard.md, each with a preparation by another command if it needs one.
  * `a.txt` differs between the commits, `b.txt` has uncommitted changes, `u.txt` is untracked, and only the
  * branch `other` has `o.txt`.
  */
