@@ -51,17 +51,23 @@ const rows: [string, Claim, Observation, boolean][] = [
   // A process from before the grant counts until ten minutes after its start.
   ['alive: a process from before, 10 minutes old', held, at(6 * minute, works(older(10 * minute))), true],
   ['alive: a process from before, older', held, at(6 * minute, works(older(10 * minute + 1))), false],
-  // All holders dead: a process of the session, until `until` and ten minutes, whether it listens or not.
+  // All holders dead: a process of the session, whether it listens or not, until the first party that asks
+  // has waited for ten minutes.
   ['dead', held, at(1, life('dead')), false],
   ['dead with a process', held, at(1, { ...life('dead'), ...works(running()) }), true],
   ['dead with a server', held, at(1, { ...life('dead'), ...works(server) }), true],
   [
-    'dead with a process, until and 10 minutes',
+    'dead after a command of two hours, which still runs',
     held,
-    at(15 * minute, { ...life('dead'), ...works(running()) }),
+    at(5 * minute + 2 * hour, { ...life('dead'), ...works(running()) }),
     true,
   ],
-  ['dead with a process, later', held, at(15 * minute + 1, { ...life('dead'), ...works(running()) }), false],
+  [
+    'dead after a longer command',
+    held,
+    at(5 * minute + 2 * hour + 1, { ...life('dead'), ...works(running()) }),
+    false,
+  ],
   [
     'dead with a process from before, older than 10 minutes',
     held,
@@ -78,7 +84,8 @@ const rows: [string, Claim, Observation, boolean][] = [
   ['ended, a process from before, 10 minutes old', ended, at(3 * minute, works(older(10 * minute))), true],
   ['ended, a process from before, older', ended, at(3 * minute, works(older(10 * minute + 1))), false],
   ['ended, then dead, a process', ended, at(3 * minute, { ...life('dead'), ...works(running()) }), true],
-  ['ended, then dead, a server', ended, at(3 * minute, { ...life('dead'), ...works(server) }), false],
+  ['ended, then dead, a server', ended, at(12 * minute, { ...life('dead'), ...works(server) }), true],
+  ['ended, then dead, later', ended, at(12 * minute + 1, { ...life('dead'), ...works(server) }), false],
   // The turn was interrupted.
   ['interrupted', held, at(1, isOver), false],
   ['interrupted, a process', held, at(1, { ...isOver, ...works(running()) }), true],

@@ -45,13 +45,17 @@ export function forceOf(claim: Claim, observation: Observation): Force | undefin
   const { now } = observation
   const timeLeftMs = msUntil(claim, claim.until, now)
   if (claim.holders.length === 0) return byTime(timeLeftMs)
-  if (claim.ends !== undefined) return byLeftover(claim, observation, msUntil(claim, claim.ends, now))
+  const workLeftMs = timeLeftMs + maxWorkMs
+  // The first party that finds a dead agent, or an interrupted turn, sets `ends`.
+  const unseenMs = workLeftMs < 0 ? workLeftMs : leftoverMs
+  const endsLeftMs = claim.ends === undefined ? unseenMs : msUntil(claim, claim.ends, now)
+  if (endsLeftMs < 0) return undefined
   // A command of a killed agent counts whether it listens or not: nobody else will end it.
   if (claimLiveness(claim, observation) === 'dead')
-    return byProcess(processesOf(claim, observation), Math.min(timeLeftMs + leftoverMs, leftoverMs), true)
-  if (observation.isTurnOver(claim)) return byLeftover(claim, observation, leftoverMs)
-  const workLeftMs = timeLeftMs + maxWorkMs
-  if (timeLeftMs >= 0 || workLeftMs < 0) return byTime(timeLeftMs)
+    return byProcess(processesOf(claim, observation), endsLeftMs, true)
+  if (claim.ends !== undefined || observation.isTurnOver(claim))
+    return byProcess(leftoversOf(claim, observation), endsLeftMs, true)
+  if (timeLeftMs >= 0) return byTime(timeLeftMs)
   return byProcess(processesOf(claim, observation), workLeftMs, false)
 }
 
@@ -62,16 +66,12 @@ const byTime = (leftMs: number): Force | undefined =>
   leftMs >= 0 ? { leftMs, isLeftover: false } : undefined
 
 function byProcess(
-  processes: readonly SessionProcess[],
+  [process]: readonly SessionProcess[],
   leftMs: number,
   isLeftover: boolean,
 ): Force | undefined {
-  const [process] = leftMs >= 0 ? processes : []
   return process && { process, leftMs, isLeftover }
 }
-
-const byLeftover = (claim: Claim, observation: Observation, leftMs: number): Force | undefined =>
-  leftMs < 0 ? undefined : byProcess(leftoversOf(claim, observation), leftMs, true)
 
 /**
  * The processes that count for a claim. A process from before the grant was left by an earlier turn and has

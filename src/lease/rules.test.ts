@@ -290,7 +290,7 @@ test('the first refusal after the death of an agent limits its processes to ten 
   const dead = { liveness: lives({ 97: 'dead' }), ...works(running({ isServer: true })) }
   const { next = empty, answer } = decideAcquire(held, wants('b'), at(minute, dead), 2)
   expect(answer.granted).toBe(false)
-  expect(only(next)).toMatchObject({ until: minute })
+  expect(only(next)).toMatchObject({ until: minute, ends: 11 * minute })
   // A second refusal does not prolong it, and a server counts as before.
   expect(decideAcquire(next, wants('b'), at(5 * minute, dead), 3).next).toBeUndefined()
   expect(isGranted(next, wants('b'), at(11 * minute, dead))).toBe(false)

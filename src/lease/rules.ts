@@ -215,26 +215,17 @@ function renameAncestor(claim: Claim, before: string | undefined, after: string)
   return { ...claim, ancestors: claim.ancestors.map((id) => (id === before ? after : id)) }
 }
 
-/** Refuses because of a claim in force. */
+/**
+ * Refuses because of a claim in force. The first refusal after the death of an agent, or after an interrupted
+ * turn, sets the time at which the processes they have left behind stop to count.
+ */
 function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
+  const { now } = observation
   const { leftMs = 0, isLeftover = false } = forceOf(by, observation) ?? {}
   const retryAfterMs = Math.min(maxRetryAfterMs, Math.ceil(leftMs) + 1)
-  const ending = isLeftover ? endingOf(by, leftMs, observation) : undefined
-  if (ending === undefined) return { answer: { granted: false, by, retryAfterMs } }
+  if (!isLeftover || by.ends !== undefined) return { answer: { granted: false, by, retryAfterMs } }
+  const ending = { ...by, ...untilIn(0, now), ends: Math.round(now.mono + leftMs) }
   return { next: replaceClaim(record, by, ending), answer: { granted: false, by: ending, retryAfterMs } }
-}
-
-/**
- * A claim that only processes keep in force, since its agent has died or its turn was interrupted. The first
- * party that sees this limits the time for which they count; undefined if it is limited already.
- */
-function endingOf(claim: Claim, leftMs: number, observation: Observation): Claim | undefined {
-  const { now } = observation
-  if (claim.ends !== undefined) return undefined
-  if (claimLiveness(claim, observation) !== 'dead')
-    return { ...claim, ...untilIn(0, now), ends: Math.round(now.mono + leftMs) }
-  // Without `ends`, which stands for the end of a turn: a server counts here, and does not count there.
-  return msUntil(claim, claim.until, now) > 0 ? { ...claim, ...untilIn(0, now) } : undefined
 }
 
 /** Names the claims of a party. */
