@@ -347,7 +347,7 @@ test('stint-hook prints its usage for invalid arguments', async () => {
   for (const line of ['', 'emacs', 'claude --scope everything', 'claude --what', 'claude --hold']) {
     const { code, stderr } = await world.start('sh', [
       '-c',
-      `${lineOf('claude', 'pre').replace(/claude$/, '')} ${line}`,
+      `${lineOf('claude', 'pre').replace(/claude .*$/, '')} ${line}`,
     ]).finished
     expect(code).toBe(1)
     expect(stderr).toMatch(/^usage: stint-hook </)

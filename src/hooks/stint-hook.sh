@@ -121,8 +121,7 @@ case $1:$3 in
     cd "$here" 2>/dev/null
     ;;
 esac
-LC_ALL=$locale
-[ "$locale" ] || unset LC_ALL
+if [ "$locale" ]; then LC_ALL=$locale; else unset LC_ALL; fi
 # Node 20 reads extra certificates at every start, for 50 ms or more; the hook opens no connection.
 export NODE_EXTRA_CA_CERTS=
 case $1 in /*) exec "$@" ;; esac

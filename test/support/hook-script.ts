@@ -65,8 +65,12 @@ export class ScriptWorld extends LockWorld {
 
   constructor() {
     super()
-    this.#writeNode(`exec "${process.execPath}" "$@"`)
+    this.useNode()
     for (const name of Object.keys(this.env)) if (isHostVariable(name)) this.env[name] = undefined
+  }
+
+  useNode(): void {
+    this.#writeNode(`exec "${process.execPath}" "$@"`)
   }
 
   /** From now on, only the start of Node is noted, for tests of the script alone. */
