@@ -165,11 +165,11 @@ test('purge deletes sessions that were removed long enough ago, and nothing else
   await driver.want('kept')
   const records = async () => Number((await sessions.sql('SELECT count(*) FROM stint.journal'))[0]?.count)
   const before = await records()
-  expect(await purge({ pool: sessions.pool })).toEqual({ sessions: 0, records: 0, leases: 0 })
+  expect(await purge({ pool: sessions.pool })).toEqual({ sessions: 0, records: 0, claims: 0 })
   expect(await records()).toBe(before)
   expect(await driver.wanted(['kept'])).toEqual(['kept'])
   await driver.want('kept')
-  expect(await purge({ pool: sessions.pool, olderThanMs: 0 })).toEqual({ sessions: 1, records: 5, leases: 0 })
+  expect(await purge({ pool: sessions.pool, olderThanMs: 0 })).toEqual({ sessions: 1, records: 5, claims: 0 })
   expect(await records()).toBe(before - 5)
   const tables = ['journal', 'audit', 'revision', 'blob', 'state']
   for (const table of tables)
