@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PointWorld } from '../../test/support/point-world.ts'
 import { describeStore, findStore, type PointStore, sweepPoints, takePoint } from './index.ts'
+import { isSweepDue } from './sweep-points.ts'
 
 let world: PointWorld
 beforeEach(() => {
@@ -107,6 +108,23 @@ test('a sweep that manages a point ends the pause after a time-out', async () =>
   expect((await takePoint({ root: world.repo, kind: 'end', sessionId: 'claude-1' })).outcome).toBe('off')
   await sweepPoints()
   await world.point('end')
+})
+
+test('a sweep is due for a new store, then once a day, and every hour while points are paused', async () => {
+  const hour = 3_600_000
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  expect(isSweepDue(world.repo)).toBe(false)
+  await world.point('grant')
+  expect(isSweepDue(world.repo)).toBe(true)
+  await sweepPoints()
+  expect(isSweepDue(world.repo, Date.now() + 2 * hour)).toBe(false)
+  expect(isSweepDue(world.repo, Date.now() + 25 * hour)).toBe(true)
+  writeFileSync(
+    store().file('paused'),
+    JSON.stringify({ root: world.repo, reason: 'git status took too long' }),
+  )
+  expect(isSweepDue(world.repo, Date.now() + 2 * hour)).toBe(true)
 })
 
 test('an interrupted undo is left as it is', async () => {

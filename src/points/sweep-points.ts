@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
@@ -11,8 +11,8 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { captureTree } from './capture-tree.ts'
 import { formatPoints, type Point, readPoints } from './point.ts'
-import { findStore, lockStore, type PointStore, storeDirectory, withStore } from './store.ts'
-import { defaultBudgetMs, endPause, readPause } from './take-point.ts'
+import { findStore, lockStore, type PointStore, storeDirectory, storeKey, withStore } from './store.ts'
+import { defaultBudgetMs, endPause, pauseFile, readPause } from './take-point.ts'
 import { readUnfinished } from './unfinished-undo.ts'
 import { isGitTop } from './user-repository.ts'
 
@@ -75,6 +75,8 @@ async function retryAfterPause(key: string, deadline: number): Promise<void> {
   const pause = readPause(key)
   if (pause === undefined) return
   if (!isGitTop(pause.root)) return endPause(key)
+  const now = new Date()
+  utimesSync(pauseFile(key), now, now)
   await withStore(pause.root, { waitMs: 1000, deadline }, captureTree)
   const callDeadline = Date.now() + defaultBudgetMs
   await withStore(pause.root, { waitMs: 1000, deadline: callDeadline }, captureTree)
@@ -90,14 +92,16 @@ function sweepNotices(now: number): void {
   }
 }
 
-/** A store is swept once a day. */
+/** A store is swept once a day; where points are paused, one is tried every hour. */
 const sweepIntervalMs = 24 * 3_600_000
+const retryIntervalMs = 3_600_000
 
 /** Is a sweep due for a worktree? The first one makes its store independent of the objects of the user. */
 export function isSweepDue(root: string, now = Date.now()): boolean {
+  const triedAt = ifPossible(() => statSync(pauseFile(storeKey(root))).mtimeMs)
+  if (triedAt !== undefined && now - triedAt > retryIntervalMs) return true
   const store = findStore(root)
-  if (store === undefined) return false
-  return now - (readHealth(store)?.at ?? 0) > sweepIntervalMs
+  return store !== undefined && now - (readHealth(store)?.at ?? 0) > sweepIntervalMs
 }
 
 async function sweepStore(store: PointStore, options: SweepPointsOptions): Promise<SweptStore | undefined> {

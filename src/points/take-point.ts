@@ -131,7 +131,8 @@ export interface Pause {
   reason: string
 }
 
-const pauseFile = (key: string): string => join(storeDirectory(key), 'paused')
+/** Its mtime is when a point was last tried. */
+export const pauseFile = (key: string): string => join(storeDirectory(key), 'paused')
 
 /** Why no points are taken here until a sweep has managed one; undefined if they are. */
 export const readPause = (key: string): Pause | undefined =>
