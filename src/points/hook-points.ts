@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
+import { setPriority } from 'node:os'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { utf8Of } from '../base/fs/paths.ts'
 import { changeSets } from './change-sets.ts'
-import { startSweep } from './detached-sweep.ts'
 import { readPoints } from './point.ts'
 import { findStore } from './store.ts'
-import { isSweepDue } from './sweep-points.ts'
+import { isSweepDue, sweepPoints } from './sweep-points.ts'
 import { type PointOutcome, type PointRequest, takePoint } from './take-point.ts'
 import { diffTrees } from './tree-diff.ts'
 
@@ -16,7 +18,6 @@ import { diffTrees } from './tree-diff.ts'
 // All writers of a store take one register key. After a time-out, `pointAtGrant` returns at once until the
 // sweep, which it has started in the background, has managed a point.
 
-export { sweepInBackground } from './detached-sweep.ts'
 export { takeUndoneNotices } from './undone-notices.ts'
 
 /**
@@ -95,4 +96,25 @@ async function filesChangedByOthers({
   } catch {
     return []
   }
+}
+
+/** What the sweep needs of the environment. Without the variables of a session it is no work of one. */
+const passedOn = /^(?:HOME|PATH|LANG|TMPDIR|STINT_HOME|XDG_CONFIG_HOME)$/
+
+/** Starts `points-sweep.cjs` in the background. Never waits and never throws: an agent must not notice. */
+function startSweep(program: string): void {
+  try {
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)))
+    const child = spawn(process.execPath, [program], { detached: true, stdio: 'ignore', cwd: '/', env })
+    child.on('error', () => {})
+    child.unref()
+  } catch {
+    // The next `stint sweep` does it.
+  }
+}
+
+/** The program `points-sweep.cjs`. `stint doctor` shows what the sweep has found. */
+export async function sweepInBackground(): Promise<void> {
+  ifPossible(() => setPriority(10))
+  await sweepPoints().catch(() => {})
 }
