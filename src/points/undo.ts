@@ -192,7 +192,10 @@ async function writeOrTakeBack(
     } catch (cause) {
       throw new StintError('UNDO_UNFINISHED', `the undo failed half-way: ${errorMessage(error)}`, { cause })
     }
-    throw codedError(error, 'undo: everything is as it was')
+    const coded = codedError(error, 'undo: everything is as it was')
+    if (coded instanceof StintError) throw coded
+    // Such as a directory that was removed meanwhile.
+    throw new StintError('UNDO_STALE', `everything is as it was: ${errorMessage(error)}`, { cause: error })
   }
 }
 
