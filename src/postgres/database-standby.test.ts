@@ -53,7 +53,12 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
     await session.close()
     return session.id
   }
-  const open = (id: string) => driver.open(id, { kind: 'writer' })
+  const open = async (id: string) => {
+    const held = await driver.open(id, { kind: 'writer' })
+    const empty = { end: { seq: 0, sum: '' }, segment: '', offset: 0, torn: [] }
+    await held.begin({ journal: empty, audit: empty })
+    return held
+  }
   const [appended, annotated] = [await create('appended'), await create('annotated')]
   const released = await open(await closed('released'))
   const [resumed, removed, forked] = [

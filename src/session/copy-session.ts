@@ -94,9 +94,18 @@ export async function loadVerified(
     turns,
   })
   await target.load(manifest, contents)
-  const { journal, audit, ok } = await verifyLogs(await target.read(id))
+  try {
+    await assertLoaded(await target.read(id), ends)
+  } catch (error) {
+    await target.remove(id, { purge: true })
+    throw error
+  }
+}
+
+async function assertLoaded(medium: ReadableMedium, ends: LogEnds): Promise<void> {
+  const { journal, audit, ok } = await verifyLogs(medium)
   const isSame = isSameEnd(ends.journal, { seq: journal.lastSeq, sum: journal.head })
   if (ok && isSame && isSameEnd(ends.audit, { seq: audit.lastSeq, sum: audit.head })) return
-  await target.remove(id, { purge: true })
+  const { session_id: id } = medium.manifest
   throw new StintError('JOURNAL_CORRUPT', `${id} was changed while it was copied: nothing was created`)
 }

@@ -248,7 +248,7 @@ export class HeldRows extends ReadableRows implements HeldMedium {
         this.row.key,
         acquired.token,
       )
-    else await undoAcquireSessionRow(database, acquired)
+    else await database.retry(() => undoAcquireSessionRow(database, acquired))
     this.#isReleased = true
   }
 
