@@ -119,8 +119,8 @@ function outsideSet(
   const isOfLostGrant = point?.kind === 'end' && !open.some((grant) => isOwnEnd(grant, point))
   if (from.tree === to.tree || isOfUndo || isOfLostGrant) return []
   const hasWhole = open.some(({ paths }) => paths === undefined)
-  const late = Object.values(to.outside ?? {}).flat()
-  if (hasWhole && late.length === 0) return []
+  const latePaths = open.flatMap(({ session_id }) => to.outside?.[session_id] ?? [])
+  if (hasWhole && latePaths.length === 0) return []
   const outside: ChangeSet = {
     ...turnSet(from, to, 'seen'),
     id: `outside-${id}`,
@@ -128,7 +128,7 @@ function outsideSet(
     session_id: undefined,
     agent: undefined,
     words: undefined,
-    within: hasWhole ? late : undefined,
+    within: hasWhole ? latePaths : undefined,
     without: [...leftOutIn(from, to), ...open.flatMap(({ paths = [] }) => paths)],
   }
   return [outside]
