@@ -29,7 +29,8 @@ export function openWorkspace({ place, stint }, name) {
   const [home, workspace] = ['home', 'work'].map((part) => join(place.base, `hook-${name}-${part}`))
   for (const path of [home, join(workspace, '.git')]) mkdirSync(path, { recursive: true, mode: 0o700 })
   const at = dirname(stint.bin)
-  const hook = [process.execPath, join(at, 'stint-hook.cjs'), 'claude']
+  // Restore points have cases of their own.
+  const hook = [process.execPath, join(at, 'stint-hook.cjs'), 'claude', '--no-undo']
   const env = { STINT_HOME: home, CLAUDE_PID: String(process.pid) }
   return { place, home, workspace, env, hook, script: [join(at, 'stint-hook.sh'), ...hook] }
 }

@@ -140,10 +140,7 @@ async function claimTarget(
  * The party's own claim, if it covers the paths and needs no renewal yet. A change of the record would end
  * the pass of another session that has claimed other paths.
  */
-export function findStanding(
-  { record, observation }: ClaimsView,
-  request: AcquireRequest,
-): Claim | undefined {
+function findStanding({ record, observation }: ClaimsView, request: AcquireRequest): Claim | undefined {
   const { holder, paths, forMs } = request
   const sessionId = partyIn(record, request, observation)
   return record.claims.find(

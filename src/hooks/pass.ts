@@ -109,4 +109,4 @@ const localFileSystems = new Set([
 ])
 
 /** Whether a file system of this type, by `statfs`, is local: one of a network may show an old listing. */
-export const isLocalFileSystem = (type: number): boolean => localFileSystems.has(type)
+const isLocalFileSystem = (type: number): boolean => localFileSystems.has(type)
