@@ -24,8 +24,6 @@ export const loaded = {
     'session-repair': 'src/session/repair.ts',
     'examine-hooks': 'src/hooks/install/doctor/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',
-    overview: 'src/cli/status/overview.ts',
-    init: 'src/cli/init/init.ts',
     hook: 'src/hooks/commands/hook.ts',
     'hook-recorder': 'src/hooks/record/recorder-bin.ts',
     sweep: 'src/cli/sweep/sweep.ts',
