@@ -47,8 +47,9 @@ const eventsWithMatcher = new Set([
   'session_start',
 ])
 
-/** Codex gives a hook without a time limit this many seconds. */
+/** Codex gives a hook without a time limit this many seconds, and one for an interruption at most 3. */
 const defaultTimeout = 600
+const longestTimeouts: Readonly<Record<string, number>> = { interrupt: 3 }
 
 /** The hooks of stint in a settings file of Codex, each with its key and the hash of Codex 0.166.0. */
 function ownHooks(path: string): { key: string; hash: string }[] {
@@ -66,7 +67,10 @@ function ownHooks(path: string): { key: string; hash: string }[] {
             {
               async: false,
               command,
-              timeout: Math.max(1, isNumber(timeout) ? timeout : defaultTimeout),
+              timeout: Math.min(
+                Math.max(1, isNumber(timeout) ? timeout : defaultTimeout),
+                longestTimeouts[event] ?? Number.POSITIVE_INFINITY,
+              ),
               type: 'command',
             },
           ],
