@@ -74,11 +74,11 @@ export async function describeData(home: string): Promise<{ text: string; bytes:
   const sessions = (await listSessionsIn(home)).length
   const { disk_bytes: bytes } = measureTree(home)
   const contents = [
-    plural(conversations, 'conversation'),
-    `${plural(points, 'restore point')} of ${plural(worktrees, 'worktree')}`,
-    plural(sessions, 'recorded session'),
+    ...(conversations > 0 ? [plural(conversations, 'conversation')] : []),
+    ...(points > 0 ? [`${plural(points, 'restore point')} of ${plural(worktrees, 'worktree')}`] : []),
+    ...(sessions > 0 ? [plural(sessions, 'recorded session')] : []),
   ]
-  return { text: `${contents.join(', ')}, ${formatBytes(bytes)}`, bytes }
+  return { text: [...contents, formatBytes(bytes)].join(', '), bytes }
 }
 
 /** The step that deletes the home with everything in it. Throws `LOCK_HELD` while a session works. */

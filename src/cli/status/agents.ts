@@ -29,6 +29,6 @@ export const agentName = ({ title, version }: Pick<AgentData, 'title' | 'version
 export function hooksText({ hooks, trust }: Pick<AgentData, 'hooks' | 'trust'>): string {
   if (hooks === 'absent') return 'no hooks'
   if (hooks !== 'installed') return `hooks ${hooks}`
-  if (trust === 'untrusted') return 'hooks in, not trusted yet: enter /hooks in Codex, then press t'
+  if (trust === 'untrusted') return 'hooks in, not trusted yet'
   return trust === 'unknown' ? 'hooks in, trusted: …' : 'hooks in'
 }

@@ -56,6 +56,7 @@ function protectionLines({ agents, points, risks, at }: OverviewData): string[] 
   const restore = `restore points ${hasHooks ? 'on' : 'off'}${taken}`
   if (risks === null) return [restore, `vault ${late}`]
   if (!risks.vault) return [restore, 'vault off: no conversation is kept']
+  if (risks.kept === 0) return [restore, 'vault on: no conversation yet']
   const sync =
     risks.last_sync === null ? 'never synced' : `synced ${formatAge(Math.max(0, at - risks.last_sync))} ago`
   return [restore, `vault on: ${plural(risks.kept, 'conversation')}, ${formatBytes(risks.bytes)}, ${sync}`]
