@@ -58,11 +58,15 @@ test('stint init sets the real agents up, two of them take turns, and --remove l
   const settings = (): unknown[] => [
     (JSON.parse(readFileSync(join(rig.tmp, '.claude/settings.json'), 'utf8')) as { hooks: unknown }).hooks,
     readFileSync(join(rig.tmp, '.codex/hooks.json'), 'utf8'),
-    readFileSync(join(rig.tmp, '.codex/config.toml'), 'utf8'),
   ]
+  // The recorder of the rig is the first hook of each event, and stint's the second.
+  const isTrusted = (): boolean =>
+    readFileSync(join(rig.tmp, '.codex/config.toml'), 'utf8').includes(':1:0"]')
   const before = settings()
   const init = await rig.stint(['init', '--yes', '--json'], { cwd: rig.repository })
   expect(init.code).toBe(0)
+  await trustHooks(rig)
+  expect(isTrusted()).toBe(true)
   rig.model.script('alice', claude.shell('echo alice >> log.txt; sleep 3; echo alice >> log.txt'), 'Done.')
   rig.model.script('bob', codex.shell('echo bob >> log.txt'), 'Done.')
   const alice = rig.play(claude, 'alice')
@@ -76,6 +80,7 @@ test('stint init sets the real agents up, two of them take turns, and --remove l
   const removed = await rig.stint(['init', '--remove', '--yes', '--json'], { cwd: rig.repository })
   expect(removed.code).toBe(0)
   expect(settings()).toEqual(before)
+  expect(isTrusted()).toBe(false)
 })
 
 test('the command and the output of a killed Claude Code are found, by the proof that it is dead', async () => {

@@ -4,6 +4,7 @@ import { stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import { forgetCodexTrust } from '../../hooks/install/doctor/codex-trust-file.ts'
 import { uninstallHooks } from '../../hooks/install/install.ts'
 import { serversToInspect, uninstallServer } from '../../hooks/install/mcp/install-server.ts'
 import { allAgents } from '../../hooks/install/agents.ts'
@@ -28,6 +29,7 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
       if (planned.every(({ outcome }) => outcome !== 'removed')) return []
       const title = agentTitle(target.agent)
       const apply = async (): Promise<string> => {
+        if (target.agent === 'codex') forgetCodexTrust(target.path)
         await uninstallHooks(target, false)
         return `${title} asks no more`
       }
