@@ -27,8 +27,8 @@ export function readCodexTrust(path: string): WrittenTrust {
 }
 
 /**
- * Removes what Codex has noted about stint's hooks in the settings file at `path`; call it before the hooks are
- * removed. Codex leaves such notes behind. Only tables with nothing but Codex's own two settings go.
+ * Removes what Codex has noted about stint's hooks in the settings file at `path`. Call it before the hooks
+ * are removed: Codex leaves such notes behind. Only tables with nothing but Codex's own two settings go.
  */
 export function forgetCodexTrust(path: string): void {
   const file = readSettingsFile(configPath())
