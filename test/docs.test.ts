@@ -97,9 +97,9 @@ test('every test that the guarantees page names exists', () => {
   for (const path of named) expect(existsSync(join(projectRoot, path ?? '')), path).toBe(true)
 })
 
-const roomReadmes = readdirSync(join(projectRoot, 'src'))
-  .map((room) => `src/${room}/README.md`)
-  .filter((path) => existsSync(join(projectRoot, path)))
+const roomReadmes = readdirSync(join(projectRoot, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => `src/${name}/README.md`)
 
 test.each(roomReadmes)('%s is short, and every file that it names exists', (path) => {
   const text = readPage(path)
