@@ -18,7 +18,7 @@ afterAll(() => consumer[Symbol.asyncDispose]())
 
 /** Programs in the docs that only an agent with a model can run: they must fit the types of its framework. */
 const frameworkPrograms = Object.fromEntries(
-  blocksOf('docs/claude-agent-sdk.md')
+  blocksOf('docs/frameworks.md')
     .filter(({ language }) => language === 'ts')
     .map(({ code }, index) => [`program-${index}.ts`, code]),
 )

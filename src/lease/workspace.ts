@@ -155,7 +155,9 @@ export function pathsInTarget(
   from: string = currentDirectory(),
 ): string[] {
   if (workspace === undefined)
-    throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, { hint: 'Claim all of it.' })
+    throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, {
+      hint: 'Leave the paths out: a resource is claimed as a whole.',
+    })
   return paths.map((given) => {
     const path = withoutPattern(given)
     const claimed = claimPath(workspaceOf(workspace), path === '**' ? workspace : path, from)

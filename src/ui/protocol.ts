@@ -19,7 +19,7 @@ export interface Answers {
   'GET /api/workspaces': WorkspaceList
   /** `?key=KEY[&from=AT]`: as `stint lock status` and `lock history` show it. */
   'GET /api/workspace': WorkspaceView
-  /** `?[state=S][&text=T][&from=N][&limit=N]`: as `stint sessions list`. */
+  /** `?[state=S][&text=T][&from=N][&limit=N]`: as `stint sessions list` and `stint vault list`. */
   'GET /api/sessions': SessionPage
   /** As `stint sessions show`. */
   'GET /api/sessions/:id': SessionView
@@ -28,6 +28,8 @@ export interface Answers {
    * time. `full` sends large payloads whole, up to 32 MiB in all; more is an `ARG_ERROR`.
    */
   'GET /api/sessions/:id/events': EventPage
+  /** `?id=ID[&from=LINE|&before=LINE][&limit=N]`: as `stint vault show`. */
+  'GET /api/transcript': TranscriptView
   /** `?q=TEXT[&limit=N]`: as `stint sessions search`. */
   'GET /api/search': SearchAnswer
   /** `?[key=KEY][&limit=N]`: change sets of all workspaces, or of one, newest first. */
@@ -200,8 +202,55 @@ export interface ListedSession {
   holder: { pid: number; liveness: string; since: number } | null
 }
 
+/** A conversation in the vault, with what `stint vault list --json` has of it. */
+export interface ListedTranscript {
+  agent: string
+  /** The name of the agent for people. */
+  agent_title: string
+  id: string
+  title: string | null
+  workspace: string | null
+  bytes: number
+  generations: number
+  last_at: number
+  /** The agent has lost it, and had it at this time; null if it has it. */
+  lost_after: number | null
+  /** When the agent will delete it, unless it is continued; null if it will not. */
+  due_at: number | null
+  /** A shell line that continues it; null if its agent has none. */
+  resume: string | null
+}
+
+/** A recorded session, a conversation in the vault, or both of the same id. */
+export interface SessionListRow {
+  session_id: string
+  recorded: ListedSession | null
+  transcript: ListedTranscript | null
+}
+
+/** Something that was said or done in a conversation, without secrets. */
+export interface TranscriptEntry {
+  /** The line of the transcript. */
+  line: number
+  at: number | null
+  who: 'user' | 'assistant' | 'tool'
+  /** The tool that was called. */
+  tool: string | null
+  text: string
+  /** The length of the text, if only its begin is here. */
+  cut: number | null
+}
+
+export interface TranscriptView {
+  transcript: ListedTranscript
+  /** In their order. */
+  entries: TranscriptEntry[]
+  has_earlier: boolean
+  has_later: boolean
+}
+
 export interface SessionPage {
-  sessions: ListedSession[]
+  sessions: SessionListRow[]
   /** The place of the first in the list, newest activity first, and how many match. */
   from: number
   total: number
@@ -256,8 +305,10 @@ export interface SearchAnswer {
 export interface SearchHit {
   session_id: string
   title: string | null
-  /** The number of the record. */
+  /** The number of the record, or of the line of a transcript. */
   seq: number
+  /** It is in a conversation of the vault, not in a recorded session. */
+  is_transcript: boolean
   at: number
   type: string
   path: string | null

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
 import { projectRoot, World } from '../../test/support/world.ts'
@@ -68,6 +69,35 @@ test('a first copy that is killed at any of its calls is completed by the next o
     },
   )
   expect(killed).toBeGreaterThan(5)
+})
+
+const change = fc.oneof(
+  fc.record({ how: fc.constant('append' as const), text: fc.string({ minLength: 1, maxLength: 20 }) }),
+  fc.record({ how: fc.constant('rewrite' as const), text: fc.string({ minLength: 1, maxLength: 20 }) }),
+)
+
+test('after any appends and rewrites, with copiers that are killed, all that was complete at a copy comes back', async () => {
+  const rounds = fc.array(fc.tuple(change, fc.nat(30)), { minLength: 1, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(rounds, async (steps) => {
+      await using world = new World()
+      const [file, directory] = [join(world.tmp, 'b.jsonl'), join(world.tmp, 'vault')]
+      /** What each copier that ended has acknowledged. */
+      const acknowledged: string[] = []
+      writeFileSync(file, '')
+      for (const [{ how, text }, killAt] of steps) {
+        if (how === 'append') appendFileSync(file, text)
+        else writeFileSync(file, text)
+        const { signal } = await startCopy(world, directory, 'b.jsonl', String(killAt))
+        if (signal === null) acknowledged.push(readFileSync(file, 'latin1'))
+        const kept = generationsOf(directory, 'it.jsonl')
+        for (const bytes of acknowledged) expect(kept.some((each) => each.startsWith(bytes))).toBe(true)
+      }
+      await startCopy(world, directory, 'b.jsonl')
+      expect(generationsOf(directory, 'it.jsonl').at(-1)).toBe(readFileSync(file, 'latin1'))
+    }),
+    { numRuns: 8 },
+  )
 })
 
 test('bytes and the names of their files are synced before the line that acknowledges them', async () => {

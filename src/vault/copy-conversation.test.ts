@@ -154,6 +154,15 @@ test('an unfinished last line waits until it is finished, or the session has end
   expect(desk.generations).toEqual(['one\n{"two"}\n{"three"}\nfour'])
 })
 
+test('a middle that was rewritten, with the length and the end as before, begins a generation', async () => {
+  await using desk = new Desk()
+  writeFileSync(desk.path, 'one\ntwo\nthree\n')
+  await desk.copy()
+  writeFileSync(desk.path, 'one\nTWO\nthree\nfour\n')
+  await desk.copy()
+  expect(desk.generations).toEqual(['one\ntwo\nthree\n', 'one\nTWO\nthree\nfour\n'])
+})
+
 test('a file of another clock, in the future or of 1970, is copied like any other', async () => {
   await using desk = new Desk()
   for (const [seconds, line] of [

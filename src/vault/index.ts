@@ -3,8 +3,13 @@ export { readRecord, vaultDirectory } from './conversation-record.ts'
 export { copyConversation } from './copy-conversation.ts'
 export { copyTranscriptDetached, type CopyRequest } from './detached-copy.ts'
 export { changeExclusions } from './exclusions.ts'
-export { type Conversation, listConversations, surveyVault } from './list-conversations.ts'
-export { isVaultAgent, titleOf, type VaultAgent } from './places.ts'
+export {
+  type Conversation,
+  listConversations,
+  readConversationSummary,
+  surveyVault,
+} from './list-conversations.ts'
+export { isVaultAgent, resumeCommand, titleOf, type VaultAgent } from './places.ts'
 export { rawBytes, readEntries } from './read-conversation.ts'
 export { removeConversation } from './remove-conversation.ts'
 export { restoreConversation } from './restore-conversation.ts'

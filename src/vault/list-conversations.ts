@@ -8,14 +8,12 @@ import { findConversations, type Source } from './find-conversations.ts'
 import { type LastLook, readLastLook } from './last-look.ts'
 import { agentRoot, retentionMs, type VaultAgent, vaultAgents } from './places.ts'
 import { headBytes, readHead } from './read-conversation.ts'
-import { summaryOf } from './transcript.ts'
+import { type Summary, summaryOf } from './transcript.ts'
 
 /** A conversation in the vault. */
 export interface Conversation {
   agent: VaultAgent
   id: string
-  title?: string
-  workspace?: string
   files: number
   /** Of all generations. */
   bytes: number
@@ -23,6 +21,8 @@ export interface Conversation {
   /** The time of the transcript when it was last copied, in milliseconds since the epoch. */
   lastAt: number
   source: string
+  /** Its transcript in the vault. */
+  path: string
   /** The agent has lost it: then when it was last known to be there. */
   lostAfter?: number
   /** When the agent will delete it, unless it is continued. */
@@ -54,23 +54,26 @@ function describe(
   const transcript = transcriptOf(record)
   if (transcript === undefined) return undefined
   const { name, last } = transcript
-  const head = ifPossible(() => readHead(record.pathOf(name, last.generation), headBytes)) ?? ''
   const present = ifPossible(() => lstatIfExists(last.source))
   const isLost = agent === 'opencode' ? id in look.lost : present === undefined
   const versions = [...record.files.values()].flatMap((file) => [...file.versions.values()])
   return {
     agent,
     id,
-    ...summaryOf(agent, head),
     files: record.files.size,
     bytes: versions.reduce((sum, { length }) => sum + length, 0),
     generations: record.lastGeneration,
     lastAt: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
     source: last.source,
+    path: record.pathOf(name, last.generation),
     ...(isLost && { lostAfter: Math.round(look.lost[id] ?? Math.max(look.at, last.at)) }),
     ...(present && retention !== undefined && { dueAt: Math.round(present.mtimeMs + retention) }),
   }
 }
+
+/** What a conversation was about, and where; by the beginning of its transcript. */
+export const readConversationSummary = ({ agent, path }: Pick<Conversation, 'agent' | 'path'>): Summary =>
+  summaryOf(agent, ifPossible(() => readHead(path, headBytes)) ?? '')
 
 /** What the vault has of an agent, and what it has not. */
 interface AgentSurvey {
@@ -81,8 +84,9 @@ interface AgentSurvey {
   new: number
   /** Conversations that the agent will delete soon, and that are not in the vault. */
   due: number
-  /** Conversations that only the vault has. */
+  /** Conversations that only the vault has, and when the last of them was still at its agent. */
   lost: number
+  lost_after: number | null
   /** Conversations of which only traces are left, and nothing is in the vault. */
   gone: number
   /** When all conversations of the agent were last looked at; null if they never were. */
@@ -99,6 +103,7 @@ export function surveyVault(vault: string, dueBy: number) {
     const { sources, traces } =
       agent === 'opencode' ? { sources: [], traces: [] } : findConversations(agent, agentRoot(agent))
     const missing = sources.filter((source) => !ids.has(source.id) && !isExcluded(excluded, source))
+    const lostAfter = kept.flatMap((each) => each.lostAfter ?? [])
     const retention = retentionMs(agent)
     const isDue = ({ files }: Source): boolean =>
       retention !== undefined && (lstatIfExists(files[0]?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
@@ -108,7 +113,8 @@ export function surveyVault(vault: string, dueBy: number) {
       bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0),
       new: missing.length,
       due: missing.filter(isDue).length,
-      lost: kept.filter(({ lostAfter }) => lostAfter !== undefined).length,
+      lost: lostAfter.length,
+      lost_after: lostAfter.length > 0 ? Math.max(...lostAfter) : null,
       gone: traces.filter((id) => !ids.has(id)).length,
       synced_at: readLastLook(vault, agent).at || null,
     }

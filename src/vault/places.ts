@@ -90,6 +90,10 @@ export const isVaultAgent = (name: string): name is VaultAgent =>
 export const titleOf = (agent: VaultAgent): string =>
   agent === 'opencode' ? 'OpenCode' : places[agent].title
 
+/** The shell line that continues a conversation which its agent has; null if there is none. */
+export const resumeCommand = ({ agent, id }: { agent: VaultAgent; id: string }): string | null =>
+  agent === 'opencode' ? null : places[agent].resume(id)
+
 /** Gemini deletes after 30 days, unless its user has set another age or none. */
 function geminiDays({ general }: Record<string, unknown>): number | undefined {
   const retention = isRecord(general) && isRecord(general.sessionRetention) ? general.sessionRetention : {}

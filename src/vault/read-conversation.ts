@@ -74,12 +74,13 @@ export function* linesOf(directory: string): Generator<TranscriptLine & { file: 
 /** Who said what in a file of a conversation; by default in its transcript. */
 export function* readEntries(directory: string, agent: string, name?: string): Generator<Entry> {
   const [path, length] = fileOf(directory, name)
-  if (agent === 'opencode') yield* exportedEntries(readHead(path, length))
+  if (agent === 'opencode')
+    for (const [index, entry] of exportedEntries(readHead(path, length)).entries())
+      yield { line: index + 1, ...entry }
   else
-    for (const { text, isPart, number } of linesIn(path, length))
-      yield* isPart
-        ? [{ who: 'tool', text: `[line ${number} is too long to be shown]` } as const]
-        : entriesOf(text)
+    for (const { text, isPart, number: line } of linesIn(path, length))
+      if (isPart) yield { line, who: 'tool', text: `[line ${line} is too long to be shown]` }
+      else for (const entry of entriesOf(text)) yield { line, ...entry }
 }
 
 /** The bytes of a file of a conversation, as they are. */

@@ -17,7 +17,7 @@ import {
 import { copyConversation, piecesOf } from './copy-conversation.ts'
 import { findConversations } from './find-conversations.ts'
 import { livingProcess } from './living-session.ts'
-import { agentRoot, placeNow, places, type VaultAgent } from './places.ts'
+import { agentRoot, placeNow, resumeCommand, type VaultAgent } from './places.ts'
 
 export interface RestoreOptions {
   /** Writes the files below this directory, and not where the agent looks for them. */
@@ -62,7 +62,7 @@ export async function restoreConversation(
   return {
     paths: plans.map(({ target }) => target),
     bytes: plans.reduce((sum, { version }) => sum + version.length, 0),
-    resume: to === undefined ? resumeCommand(agent, id) : null,
+    resume: to === undefined ? resumeCommand({ agent, id }) : null,
   }
 }
 
@@ -108,9 +108,6 @@ async function prepareAgent(
     return placeNow(source, rootThen, lstatIfExists(rootThen)?.isDirectory() ? rootThen : root)
   }
 }
-
-const resumeCommand = (agent: VaultAgent, id: string): string | null =>
-  agent === 'opencode' ? null : places[agent].resume(id)
 
 /** The files of a generation, the transcript first; of a file and its compressed form, the later one. */
 function chooseVersions(

@@ -3,7 +3,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { join } from 'node:path'
 import { giveWay } from '../base/process/event-loop.ts'
 import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
-import { type Conversation, listConversations } from './list-conversations.ts'
+import { type Conversation, listConversations, readConversationSummary } from './list-conversations.ts'
 import { vaultDirectory } from './conversation-record.ts'
 import { type VaultAgent, vaultAgents } from './places.ts'
 import { entriesOf, type Entry } from './transcript.ts'
@@ -47,14 +47,15 @@ export async function* searchTranscripts(
     vault,
     vaultAgents.filter((agent) => (tool ?? agent) === agent),
   )) {
-    const isElsewhere = workspace !== undefined && !isWithin(each.workspace ?? '', workspace)
-    if (isElsewhere || each.lastAt < from) continue
+    if (each.lastAt < from) continue
+    const summary = readConversationSummary(each)
+    if (workspace !== undefined && !isWithin(summary.workspace ?? '', workspace)) continue
     for (const { file, ...line } of linesOf(join(vault, each.agent, each.id))) {
       await giveWay()
       onBytes?.((bytes += line.text.length))
       const { at = each.lastAt, who, excerpt } = findIn(line, pattern, gate) ?? {}
       if (excerpt === undefined || at < from) continue
-      const session = { id: each.id, title: each.title }
+      const session = { id: each.id, title: summary.title && gate.text(summary.title).slice(0, 200) }
       yield {
         session,
         seq: line.number,

@@ -14,7 +14,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
 import { World } from '../../test/support/world.ts'
 import { changeExclusions } from './exclusions.ts'
-import { listConversations, surveyVault } from './list-conversations.ts'
+import { listConversations, readConversationSummary, surveyVault } from './list-conversations.ts'
 import { openVault, syncVault } from './sync.ts'
 import type { VaultAgent } from './places.ts'
 
@@ -176,6 +176,24 @@ test('a conversation that its agent moves to another directory stays one generat
   expect(listConversations(user.vault)).toMatchObject([{ id, generations: 1, source: to }])
 })
 
+test('a rollout that Codex archives, and one that it compresses under another name, stay in their conversation', async () => {
+  await using user = new User()
+  const name = `rollout-2026-11-17T10-00-00-${id}.jsonl`
+  const from = user.write(`.codex/sessions/2026/11/17/${name}`, 'one\n')
+  await syncVault(user.vault)
+  mkdirSync(join(user.home, '.codex/archived_sessions'))
+  renameSync(from, join(user.home, '.codex/archived_sessions', name))
+  await syncVault(user.vault)
+  expect(user.kept('codex', id, name)).toEqual(['one\n'])
+  expect(listConversations(user.vault)).toMatchObject([{ id, generations: 1 }])
+  rmSync(join(user.home, '.codex/archived_sessions', name))
+  user.write(`.codex/archived_sessions/${name}.zst`, 'compressed')
+  await syncVault(user.vault)
+  expect(user.kept('codex', id, name)).toEqual(['one\n'])
+  expect(user.kept('codex', id, `${name}.zst`)).toEqual(['compressed'])
+  expect(listConversations(user.vault)[0]?.lostAfter).toBeUndefined()
+})
+
 test('the agent’s directory and its first level may be links; a link further down is named, and not followed', async () => {
   await using user = new User()
   user.write(`disk/claude/p/${id}.jsonl`, 'one\n')
@@ -209,7 +227,9 @@ test('a conversation that disappears is kept, with the time at which it was last
   const file = user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
   const lostAfter = (): number | undefined => listConversations(user.vault)[0]?.lostAfter
   await syncVault(user.vault)
-  expect(listConversations(user.vault)).toMatchObject([{ title: 'tidy up', workspace: '/work/app' }])
+  expect(listConversations(user.vault).map(readConversationSummary)).toEqual([
+    { title: 'tidy up', workspace: '/work/app' },
+  ])
   expect(lostAfter()).toBeUndefined()
   const before = Date.now()
   await syncVault(user.vault, { agents: ['claude'] })

@@ -2,6 +2,8 @@ import { isRecord, isString, parseObject } from '../base/text/fields.ts'
 
 /** Something that was said or done in a conversation. */
 export interface Entry {
+  /** The line of the transcript that has it, counted from 1. */
+  line?: number
   /** Milliseconds since the epoch; undefined if the transcript does not say. */
   at?: number
   who: 'user' | 'assistant' | 'tool'
@@ -108,10 +110,18 @@ function textOf(value: unknown): string {
   return texts.length > 0 ? texts.join('\n') : JSON.stringify(value)
 }
 
-const titleChars = 200
+/** More than a list shows: a token that is cut in two would not be masked. */
+const titleChars = 2000
 
-/** What a list says about a conversation, from the beginning of its transcript. */
-export function summaryOf(agent: string, head: string): { title?: string; workspace?: string } {
+/** What a list says about a conversation. */
+export interface Summary {
+  /** The first words of the first prompt. */
+  title?: string
+  workspace?: string
+}
+
+/** Reads a summary from the beginning of a transcript. */
+export function summaryOf(agent: string, head: string): Summary {
   const [, cwd] = /"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head) ?? []
   const workspace = cwd === undefined ? undefined : parseObject(`{"cwd":${cwd}}`)?.cwd
   const entries = agent === 'opencode' ? exportedEntries(head) : head.split('\n').flatMap(entriesOf)

@@ -18,12 +18,18 @@ export async function startSampleServer(
 ): Promise<{ url: string } & Disposable> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://127.0.0.1')
-    const answer = answers[pathname]
+    const answer = answers[request.url ?? ''] ?? answers[pathname]
     if (/\/(?:stream|follow)$/.test(pathname)) {
       response.write(answer === undefined ? '\n' : `${JSON.stringify(answer)}\n`)
       return
     }
     if (answer !== undefined) return void response.end(JSON.stringify(answer))
+    if (pathname.startsWith('/api/')) {
+      response.statusCode = 404
+      return void response.end(
+        JSON.stringify({ error: { code: 'NOT_FOUND', message: 'not in this sample' } }),
+      )
+    }
     const file = pathname === '/' ? 'index.html' : pathname.slice(1)
     response.setHeader('content-type', types[extname(file)] ?? 'text/plain')
     response.end(readFileSync(join(projectRoot, 'dist/ui/page', file)))

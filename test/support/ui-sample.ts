@@ -9,6 +9,7 @@ import type {
   SessionPage,
   SessionTile,
   SessionView,
+  TranscriptView,
   UndoPreview,
   WorkspaceList,
   WorkspaceView,
@@ -278,33 +279,79 @@ export const sampleEvents: EventPage = {
   })),
 }
 
-/** Sessions in several states; the first is the sample. */
+/** A conversation that only the vault has. */
+export const sampleTranscript: TranscriptView = {
+  transcript: {
+    agent: 'claude',
+    agent_title: 'Claude Code',
+    id: '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c',
+    title: 'Why does the export of large orders run out of memory?',
+    workspace: '/home/ana/src/orders',
+    bytes: 812_334,
+    generations: 2,
+    last_at: ago(60 * 24 * 34),
+    lost_after: ago(60 * 24 * 3),
+    due_at: null,
+    resume: 'claude --resume 3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c',
+  },
+  entries: [
+    { who: 'user', tool: null, text: 'Why does the export of large orders run out of memory?' },
+    { who: 'assistant', tool: null, text: 'I look at the export first.' },
+    { who: 'assistant', tool: 'Bash', text: '{"command":"grep -rn readFileSync src/export"}' },
+    { who: 'tool', tool: null, text: "src/export/orders.ts:41:  const all = readFileSync(path, 'utf8')" },
+    {
+      who: 'assistant',
+      tool: null,
+      text: 'orders.ts reads the whole file before it writes the first row:\n\n- 41: readFileSync\n- 58: split into lines\n\nReading it in pieces keeps the memory at a few megabytes. Shall I change it?',
+    },
+    { who: 'user', tool: null, text: 'Yes. The key for the store is <masked:github-token>.' },
+  ].map((entry, index) => ({
+    line: index + 2,
+    at: ago(60 * 24 * 34) + index * 9000,
+    cut: null,
+    ...entry,
+    who: entry.who as 'user',
+  })),
+  has_earlier: false,
+  has_later: true,
+}
+
+/** Sessions in several states, of which the first is the sample, and a conversation that is not recorded. */
 export const sampleSessions: SessionPage = {
   sessions: [
-    sampleSession,
+    { session_id: sampleSession.session_id, recorded: sampleSession, transcript: null },
     {
-      ...sampleSession,
       session_id: claude,
-      state: 'active',
-      tool: 'Claude Code',
-      title: 'Make the checkout accept vouchers',
-      workspace: shop.name,
-      last_at: ago(0.1),
-      records: 1204,
-      bytes: 2_483_112,
+      recorded: {
+        ...sampleSession,
+        session_id: claude,
+        state: 'active',
+        tool: 'Claude Code',
+        title: 'Make the checkout accept vouchers',
+        workspace: shop.name,
+        last_at: ago(0.1),
+        records: 1204,
+        bytes: 2_483_112,
+      },
+      transcript: { ...sampleTranscript.transcript, lost_after: null, due_at: ago(-60 * 24 * 29) },
     },
     {
-      ...sampleSession,
       session_id: codex,
-      state: 'closed',
-      tool: 'Gemini CLI',
-      title: null,
-      workspace: '/home/ana/src/a/workspace/with/a/long/way/to/its/own/directory/docs',
-      last_at: ago(3000),
+      recorded: {
+        ...sampleSession,
+        session_id: codex,
+        state: 'closed',
+        tool: 'Gemini CLI',
+        title: null,
+        workspace: '/home/ana/src/a/workspace/with/a/long/way/to/its/own/directory/docs',
+        last_at: ago(3000),
+      },
+      transcript: null,
     },
+    { session_id: sampleTranscript.transcript.id, recorded: null, transcript: sampleTranscript.transcript },
   ],
   from: 0,
-  total: 3,
+  total: 4,
 }
 
 /** A workspace in use, a free one, and a resource on a server. */

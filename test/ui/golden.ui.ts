@@ -12,6 +12,7 @@ import {
   sampleNow,
   sampleSession,
   sampleSessions,
+  sampleTranscript,
   sampleUndo,
   sampleWorkspace,
   sampleWorkspaces,
@@ -32,6 +33,7 @@ const answers = {
   '/api/workspaces': sampleWorkspaces,
   '/api/workspace': sampleWorkspace,
   '/api/sessions': sampleSessions,
+  [`/api/transcript?id=${sampleTranscript.transcript.id}&limit=200`]: sampleTranscript,
   [session]: sampleSession,
   [`${session}/events`]: sampleEvents,
 }
@@ -61,6 +63,7 @@ const scenes: Scene[] = [
   { name: 'workspace', hash: '#/workspaces/shop', ready: '.lanes rect' },
   { name: 'sessions', hash: '#/sessions', ready: '.row[data-session]' },
   { name: 'session', hash: `#/sessions/${sampleSession.session_id}`, ready: '.event.turn' },
+  { name: 'transcript', hash: `#/sessions/${sampleTranscript.transcript.id}`, ready: '.said' },
   { name: 'changes', hash: '#/changes', ready: '.row[data-change]' },
   { name: 'change', hash: '#/changes/shop.k3m9x2v8', ready: '.diff' },
   { name: 'undo', hash: '#/changes/shop.k3m9x2v8', ready: '.tools .danger', press: '.tools .danger' },

@@ -8,6 +8,7 @@ test('a problem of a hook fails, a note warns, and so does an agent without hook
     place: 'user',
     path: '/u/\x1b[2J.json',
     state: 'installed',
+    choices: {},
     wasTried: true,
     problems: [{ problem: 'gone', fix: 'stint hook install claude' }],
     notes: [{ problem: 'not trusted', fix: 'trust it' }],

@@ -13,7 +13,7 @@ import { type Check, fail, ok, warn } from './check.ts'
 
 export type HookHealth = Pick<
   Examined,
-  'agent' | 'place' | 'path' | 'state' | 'problems' | 'notes' | 'wasTried'
+  'agent' | 'place' | 'path' | 'state' | 'choices' | 'problems' | 'notes' | 'wasTried'
 >
 
 interface HooksFound {

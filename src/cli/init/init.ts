@@ -166,7 +166,8 @@ function renderInit(data: InitData, screen: Screen): string {
   const state = due.length === 0 ? ['Everything is in place already.'] : []
   const works = trial
     .filter(({ level }) => level === 'ok')
-    .map(({ text }) => `${screen.paint.green('✓')} tried: ${text}`)
+    .flatMap(({ text }) => wrap(visibleText(`✓ tried: ${text}`), screen.columns, 2))
+    .map((line) => line.replace(/^✓/, screen.paint.green('✓')))
   const nextLines = next.flatMap((line) => wrap(visibleText(`- ${line}`), screen.columns - 2, 2))
   return [
     ...state,

@@ -91,13 +91,17 @@ function vaultStep({ signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>): St
     name: 'vault',
     path,
     isDue: !existsSync(path) || conversations > 0,
-    text: `copy ${plural(conversations, 'conversation')} into ${shortPath(path)}, and keep all new ones there`,
+    text:
+      conversations === 0
+        ? `keep copies of new conversations in ${shortPath(path)}`
+        : `copy ${plural(conversations, 'conversation')} into ${shortPath(path)}, and keep all new ones there`,
     apply: async () => {
       const bar = await openProgressBar('copying', { signal, quiet })
       try {
         const onProgress = (done: number, total: number, bytes: number): void =>
           bar?.update({ count: { done, total }, bytes })
         const { copied, bytes } = await syncVault(openVault(), { signal, onProgress })
+        if (copied === 0) return 'new conversations are copied from now on'
         return `${plural(copied, 'conversation')} copied, ${formatBytes(bytes)}`
       } finally {
         bar?.clear()

@@ -4,6 +4,7 @@ import { stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import { forgetCodexTrust } from '../../hooks/install/doctor/codex-trust-file.ts'
 import { uninstallHooks } from '../../hooks/install/install.ts'
 import { serversToInspect, uninstallServer } from '../../hooks/install/mcp/install-server.ts'
 import { allAgents } from '../../hooks/install/agents.ts'
@@ -28,6 +29,7 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
       if (planned.every(({ outcome }) => outcome !== 'removed')) return []
       const title = agentTitle(target.agent)
       const apply = async (): Promise<string> => {
+        if (target.agent === 'codex') forgetCodexTrust(target.path)
         await uninstallHooks(target, false)
         return `${title} asks no more`
       }
@@ -74,11 +76,11 @@ export async function describeData(home: string): Promise<{ text: string; bytes:
   const sessions = (await listSessionsIn(home)).length
   const { disk_bytes: bytes } = measureTree(home)
   const contents = [
-    plural(conversations, 'conversation'),
-    `${plural(points, 'restore point')} of ${plural(worktrees, 'worktree')}`,
-    plural(sessions, 'recorded session'),
+    ...(conversations > 0 ? [plural(conversations, 'conversation')] : []),
+    ...(points > 0 ? [`${plural(points, 'restore point')} of ${plural(worktrees, 'worktree')}`] : []),
+    ...(sessions > 0 ? [plural(sessions, 'recorded session')] : []),
   ]
-  return { text: `${contents.join(', ')}, ${formatBytes(bytes)}`, bytes }
+  return { text: [...contents, formatBytes(bytes)].join(', '), bytes }
 }
 
 /** The step that deletes the home with everything in it. Throws `LOCK_HELD` while a session works. */

@@ -8,6 +8,9 @@ export interface AgentData extends InstalledAgent {
   hooks: string
   /** Whether the agent runs the hooks that are in: null for agents that ask nobody, and without hooks. */
   trust: WrittenTrust | null
+  /** Whether its hooks take restore points, and copy its conversations. */
+  undo: boolean
+  vault: boolean
 }
 
 /** Finds the agents of this user; starts none. `hooks` are those that the status has found. */
@@ -18,7 +21,13 @@ export const gatherAgents = (workspace: string, hooks: StatusData['hooks']): Age
       (a, b) => Number(b.state === 'installed') - Number(a.state === 'installed'),
     )
     const asksUser = agent.agent === 'codex' && first !== undefined
-    return { ...agent, hooks: first?.state ?? 'absent', trust: asksUser ? readCodexTrust(first.path) : null }
+    return {
+      ...agent,
+      hooks: first?.state ?? 'absent',
+      trust: asksUser ? readCodexTrust(first.path) : null,
+      undo: first?.undo ?? false,
+      vault: first?.vault ?? false,
+    }
   })
 
 /** `Codex 0.166.0`. */
@@ -26,9 +35,11 @@ export const agentName = ({ title, version }: Pick<AgentData, 'title' | 'version
   version === null ? title : `${title} ${version}`
 
 /** What a user wants to know about the hooks of an agent. */
-export function hooksText({ hooks, trust }: Pick<AgentData, 'hooks' | 'trust'>): string {
+export function hooksText({ hooks, trust, undo, vault }: AgentData): string {
   if (hooks === 'absent') return 'no hooks'
   if (hooks !== 'installed') return `hooks ${hooks}`
-  if (trust === 'untrusted') return 'hooks in, not trusted yet: enter /hooks in Codex, then press t'
-  return trust === 'unknown' ? 'hooks in, trusted: …' : 'hooks in'
+  if (trust === 'untrusted') return 'hooks in, not trusted yet'
+  const without = [...(undo ? [] : ['restore points']), ...(vault ? [] : ['the vault'])]
+  const choice = without.length === 0 ? '' : `, without ${without.join(' and ')}`
+  return trust === 'unknown' ? `hooks in${choice}, trusted: …` : `hooks in${choice}`
 }

@@ -81,7 +81,15 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
     orphans,
     points: sumPoints(inHome.points),
     disk,
-    hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state }) => ({ agent, place, path, state })),
+    hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state, choices }) => ({
+      agent,
+      place,
+      path,
+      state,
+      /** Whether they take restore points, and feed the vault. */
+      undo: choices.undo !== false,
+      vault: choices.vault !== false,
+    })),
     without_hooks: hooks?.without ?? [],
     findings: examination.checks.filter(isFinding),
   }

@@ -131,6 +131,13 @@ test('hooks, vault, changes and what dead runs left are shown, and the next step
   expect((await user.data()).next.step).not.toBe('stint sweep')
 })
 
+test('hooks that take no restore points are told apart', async () => {
+  await user.stint(['hook', 'install', 'claude', '--no-undo', '--no-vault'])
+  const { stdout } = await user.show()
+  expect(stdout).toMatch(/^Agents +Claude Code 2\.1\.325 {2}hooks in, without restore points and the vault$/m)
+  expect(stdout).toMatch(/^Protection +restore points off$/m)
+})
+
 test('sessions that hold a workspace are shown while they work', async () => {
   const running = user.startStint(
     [

@@ -48,14 +48,15 @@ const agentLines = ({ agents }: OverviewData, room: number): string[] => {
 }
 
 function protectionLines({ agents, points, risks, at }: OverviewData): string[] {
-  const hasHooks = agents.some(({ hooks }) => hooks !== 'absent')
+  const takesPoints = agents.some(({ hooks, undo }) => hooks !== 'absent' && undo)
   const taken =
     points.points === 0
       ? ''
       : ` (${points.points} of ${plural(points.worktrees, 'worktree')}, ${formatBytes(points.bytes)})`
-  const restore = `restore points ${hasHooks ? 'on' : 'off'}${taken}`
+  const restore = `restore points ${takesPoints ? 'on' : 'off'}${taken}`
   if (risks === null) return [restore, `vault ${late}`]
   if (!risks.vault) return [restore, 'vault off: no conversation is kept']
+  if (risks.kept === 0) return [restore, 'vault on: no conversation yet']
   const sync =
     risks.last_sync === null ? 'never synced' : `synced ${formatAge(Math.max(0, at - risks.last_sync))} ago`
   return [restore, `vault on: ${plural(risks.kept, 'conversation')}, ${formatBytes(risks.bytes)}, ${sync}`]

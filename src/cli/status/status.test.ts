@@ -147,7 +147,14 @@ test('each problem is named with its fix, and gone when the fix is done', async 
   const after = await world.data()
   expect(after.findings).toEqual([])
   expect(after.hooks).toEqual([
-    { agent: 'claude', place: 'user', path: join(world.user, '.claude/settings.json'), state: 'installed' },
+    {
+      agent: 'claude',
+      place: 'user',
+      path: join(world.user, '.claude/settings.json'),
+      state: 'installed',
+      undo: true,
+      vault: true,
+    },
   ])
 })
 

@@ -319,7 +319,7 @@ test('the error names the first failures in one line; the envelope has all of th
   })
   expect(error.message).toMatch(/could not remove \/x\/0 \(EPERM\), .* and 995 more$/)
   expect(error.options).toMatchObject({ data: { failures }, detail: 'removed=0 failures=1000' })
-  expect(errorTable.PARTIAL_FAILURE.hint).toContain('data.failures')
+  expect(errorTable.PARTIAL_FAILURE.hint).toContain('each failure')
 })
 
 test('a terminal shows the entries, then the totals', async () => {

@@ -101,7 +101,7 @@ test('a session with a key is shown and found by its key', async () => {
   await using session = await world.store.create({ key })
   const ui = await UiClient.start(world)
   expect((await ui.read('/api/sessions?text=Threads')).sessions).toMatchObject([
-    { session_id: session.id, key },
+    { session_id: session.id, recorded: { key }, transcript: null },
   ])
   expect((await ui.read('/api/now')).tiles).toMatchObject([{ session_id: session.id, title: key }])
 })
@@ -116,7 +116,8 @@ test('sessions come in pages, and one session with all that its command shows', 
   const ui = await UiClient.start(world)
   const page = await ui.read('/api/sessions?from=1&limit=2')
   const listed = dataOf(await world.run('list')).sessions
-  expect([page.total, page.sessions]).toEqual([4, listed.slice(1, 3)])
+  const recorded = page.sessions.map((row: { recorded: object }) => row.recorded)
+  expect([page.total, recorded]).toEqual([4, listed.slice(1, 3)])
   expect((await ui.read('/api/sessions?text=ABOUT%20ses_c')).sessions).toMatchObject([
     { session_id: 'ses_c' },
   ])

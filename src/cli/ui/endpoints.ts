@@ -8,7 +8,8 @@ import { unlockSession } from '../../session/commands/unlock.ts'
 import { listChanges, previewChangeUndo, undoChange, viewChange } from './change-views.ts'
 import { NowFeed } from './now-feed.ts'
 import type { RequestFields } from './request-fields.ts'
-import { listSessionPage, openSession, readEventPage, searchEvents, viewSession } from './session-views.ts'
+import { openSession, readEventPage, viewSession } from './session-views.ts'
+import { listSessionPage, searchAll, viewTranscript } from './transcript-views.ts'
 import { listWorkspaces, openKey, type UiParts, viewWorkspace } from './workspaces.ts'
 
 /** What an endpoint is called with. */
@@ -52,7 +53,8 @@ export function uiEndpoints({
     'GET /api/sessions': ({ query }) => listSessionPage(store, query),
     'GET /api/sessions/:id': ({ id }) => viewSession(store, id),
     'GET /api/sessions/:id/events': ({ id, query }) => readEventPage(store, id, query),
-    'GET /api/search': ({ query, signal }) => searchEvents(store, query, signal),
+    'GET /api/transcript': ({ query }) => viewTranscript(query),
+    'GET /api/search': ({ query, signal }) => searchAll(store, query, signal),
     'GET /api/changes': ({ query }) => listChanges(query),
     'GET /api/change': ({ query }) => viewChange(query),
     'GET /api/change/undo': ({ query }) => previewChangeUndo(query),
@@ -86,8 +88,9 @@ export function uiEndpoints({
       route,
       async (call: Call) => {
         if (readOnly && route.startsWith('POST')) throw readOnlyError()
-        // Events say themselves what was cut.
-        return { json: await answer(call), isWhole: route === 'GET /api/sessions/:id/events' }
+        // These say themselves what was cut.
+        const isWhole = ['GET /api/sessions/:id/events', 'GET /api/transcript'].includes(route)
+        return { json: await answer(call), isWhole }
       },
     ] as const
   return {

@@ -11,8 +11,8 @@ import type {
   ActRow,
   EventPage,
   EventRow,
+  ListedSession,
   SearchAnswer,
-  SessionPage,
   SessionView,
 } from '../../ui/protocol.ts'
 import { NewestItems } from '../../session/commands/audit/audit-lines.ts'
@@ -22,15 +22,17 @@ import { describeFound } from '../../session/commands/search.ts'
 import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './request-fields.ts'
 
-/** Lists sessions, newest activity first, a page at a time. */
-export async function listSessionPage(store: BuiltInStore, query: RequestFields): Promise<SessionPage> {
+/** The first of the recorded sessions, newest activity first, and how many there are. */
+export async function listRecorded(
+  store: BuiltInStore,
+  query: RequestFields,
+  limit: number,
+): Promise<{ sessions: ListedSession[]; total: number }> {
   const state = query.choice('state', sessionStates)
   const text = query.text('text')?.toLowerCase()
-  const from = query.count('from') ?? 0
-  const limit = query.limit(100, 1000)
   if (state === undefined && text === undefined) {
-    const { sessions, total } = await listNewest(store, from + limit)
-    return { sessions: sessions.slice(from).map(describeSession), from, total }
+    const { sessions, total } = await listNewest(store, limit)
+    return { sessions: sessions.map(describeSession), total }
   }
   const matching = (await store.list()).filter(
     ({ id, key = '', title = '', tool = '', workspace = '', ...each }) =>
@@ -38,11 +40,7 @@ export async function listSessionPage(store: BuiltInStore, query: RequestFields)
       (text === undefined ||
         [id, key, title, tool, workspace].some((field) => field.toLowerCase().includes(text))),
   )
-  return {
-    sessions: matching.slice(from, from + limit).map(describeSession),
-    from,
-    total: matching.length,
-  }
+  return { sessions: matching.slice(0, limit).map(describeSession), total: matching.length }
 }
 
 /** Finds a text in the events of all sessions, as `stint sessions search` does. */
@@ -59,7 +57,7 @@ export async function searchEvents(
     onUnreadable: ({ id }, { message }) => answer.unreadable.push({ session_id: id, message }),
   })
   for await (const event of events) {
-    answer.hits.push({ ...describeFound(event), title: event.session.title ?? null })
+    answer.hits.push({ ...describeFound(event), title: event.session.title ?? null, is_transcript: false })
     if (answer.hits.length >= limit) break
   }
   return answer

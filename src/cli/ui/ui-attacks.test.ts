@@ -278,7 +278,7 @@ test('hostile titles and events arrive as data: in one line, without control cha
     expect([path, text.length < 300_000, headers['x-content-type-options']]).toEqual([path, true, 'nosniff'])
   }
   const { sessions } = await ui.read('/api/sessions')
-  expect(sessions[0].title.slice(0, hostile.length)).toBe(hostile)
+  expect(sessions[0].recorded.title.slice(0, hostile.length)).toBe(hostile)
   const { events } = await ui.read('/api/sessions/ses_bad/events')
   expect([events[0].type, events[0].cut > 1 << 20, events[0].data.length]).toEqual([hostile, true, 2000])
   const full = await ui.read('/api/sessions/ses_bad/events?before=2&limit=1&full=1')

@@ -29,7 +29,7 @@ export const lockStatusCommand = defineBareCommand({
     fence: {
       type: 'string',
       value: 'N',
-      help: 'exit 4 if the session has lost its claim since this fence; a run has it in STINT_FENCE',
+      help: 'exit 4 if the session has lost its claim since it got this number; a run has it in STINT_FENCE',
     },
   },
   examples: [

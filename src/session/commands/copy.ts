@@ -18,7 +18,7 @@ export const forkCommand = defineBareCommand({
   },
   positionals: 'ID',
   examples: [
-    ['stint sessions fork mine', 'all of it'],
+    ['stint sessions fork mine', 'the whole session'],
     ['stint sessions fork mine --at 120 --title "try again"', 'as it was after record 120'],
   ],
   async run({ warn }, { options, positionals }) {

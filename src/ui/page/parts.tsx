@@ -87,3 +87,13 @@ export function Choices({
     </nav>
   )
 }
+
+/** A line of what is known about something. */
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <li class="row small">
+      <span class="dim">{name}</span>
+      <span class="wrap fill">{children}</span>
+    </li>
+  )
+}

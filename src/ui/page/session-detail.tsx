@@ -1,36 +1,63 @@
-import type { ComponentChildren } from 'preact'
-import type { SessionView } from '../protocol.ts'
+import type { SessionView, TranscriptView } from '../protocol.ts'
 import { ActionButton, type Asked } from './actions.tsx'
 import { useJson } from './api.ts'
 import { Ago } from './clock.tsx'
 import { countOf, formatBytes, shown, shownLines } from './format.ts'
 import { recordsVersion } from './live.ts'
-import { Copy, ErrorBox } from './parts.tsx'
-import { goTo, linkTo } from './route.ts'
+import { Choices, Copy, ErrorBox, Fact } from './parts.tsx'
+import { goTo, linkTo, route } from './route.ts'
 import { closeAction } from './session-tile.tsx'
 import { StateMark } from './state-mark.tsx'
 import { Timeline } from './timeline.tsx'
+import { ConversationText, transcriptAddress, TranscriptDetail, TranscriptFacts } from './transcript.tsx'
 
-/** One session: its timeline, and what to do with it. It follows the session live. */
+/**
+ * One session: its timeline, its conversation if the vault has that, and what to do with it. It follows the
+ * session live. A conversation whose session is not recorded has a page of the same address.
+ */
 export function SessionDetail({ id }: { id: string }) {
   const path = `/api/sessions/${encodeURIComponent(id)}`
   const { data, error } = useJson<SessionView>(path, recordsVersion(id))
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  const { data: conversation } = useJson<TranscriptView>(transcriptAddress(id))
+  if (data === undefined) {
+    if (error === undefined) return <p class="dim">Loading…</p>
+    return conversation === undefined ? <ErrorBox error={error} /> : <TranscriptDetail id={id} />
+  }
+  const isConversation = route.value.query.view === 'transcript' && conversation !== undefined
   return (
     <>
       <Head view={data} />
+      {conversation !== undefined && <Views id={id} current={isConversation ? 'transcript' : ''} />}
       <div class="with-side">
         <div>
           <Unsettled unsettled={data.unsettled} />
-          <Timeline path={path} id={id} isHeld={data.holder?.liveness === 'alive'} />
+          {isConversation ? (
+            <ConversationText view={conversation} />
+          ) : (
+            <Timeline path={path} id={id} isHeld={data.holder?.liveness === 'alive'} />
+          )}
         </div>
         <div>
           <SessionFacts view={data} />
+          {conversation !== undefined && <TranscriptFacts transcript={conversation.transcript} />}
           <Slots slots={data.slots} />
         </div>
       </div>
     </>
+  )
+}
+
+/** What was recorded of a session, or what was said in it. */
+function Views({ id, current }: { id: string; current: string }) {
+  return (
+    <Choices
+      label="View"
+      current={current}
+      options={[
+        { value: '', text: 'Events', link: linkTo('sessions', id) },
+        { value: 'transcript', text: 'Conversation', link: linkTo('sessions', id, { view: 'transcript' }) },
+      ]}
+    />
   )
 }
 
@@ -120,15 +147,6 @@ function SessionFacts({ view }: { view: SessionView }) {
         </Fact>
       </ul>
     </section>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <li class="row small">
-      <span class="dim">{name}</span>
-      <span class="wrap fill">{children}</span>
-    </li>
   )
 }
 

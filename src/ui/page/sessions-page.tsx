@@ -1,18 +1,19 @@
 import { useRef } from 'preact/hooks'
-import type { ListedSession, SearchAnswer, SearchHit, SessionPage as Page } from '../protocol.ts'
+import type { SearchAnswer, SearchHit, SessionPage as Page, SessionListRow } from '../protocol.ts'
 import { addressOf, useJson } from './api.ts'
 import { Age, At } from './clock.tsx'
-import { countOf, formatBytes, shortened, shown, shownCount } from './format.ts'
+import { countOf, exactTime, formatBytes, shortened, shown, shownCount } from './format.ts'
 import { now } from './live.ts'
 import { Choices, Empty, ErrorBox, ShellLine } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
 import { labelOf, StateMark } from './state-mark.tsx'
+import { TranscriptMark } from './transcript.tsx'
 
 const pageSize = 50
 const maxHits = 200
 const states = ['', 'active', 'crashed', 'locked', 'damaged', 'closed']
 
-/** All recorded sessions, newest activity first; or those whose name or events have a text. */
+/** All recorded sessions and conversations, newest activity first; or those that have a text. */
 export function SessionsPage() {
   const { state = '', q = '', from = '0' } = route.value.query
   const address = addressOf('/api/sessions', { state, text: q, from, limit: pageSize })
@@ -66,17 +67,21 @@ function Search({ q }: { q: string }) {
   )
 }
 
-/** The events in which the text was found, as `stint sessions search` finds them. */
+/** The events and conversations in which the text was found, as `stint sessions search` finds them. */
 function Hits({ q }: { q: string }) {
   const { data, error } = useJson<SearchAnswer>(addressOf('/api/search', { q, limit: maxHits }))
   if (data === undefined && error !== undefined) return <ErrorBox error={error} />
   return (
     <section>
-      <h2>Events</h2>
+      <h2>Events and conversations</h2>
       {data !== undefined && data.hits.length > 0 && (
         <ol class="panel hits">
           {data.hits.map((hit) => (
-            <HitLine key={`${hit.session_id} ${hit.seq ?? hit.at} ${hit.path ?? ''}`} hit={hit} q={q} />
+            <HitLine
+              key={`${hit.session_id} ${hit.seq} ${hit.path ?? ''} ${hit.is_transcript}`}
+              hit={hit}
+              q={q}
+            />
           ))}
         </ol>
       )}
@@ -104,7 +109,10 @@ function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
     <li class="row">
       <a
         class="whole cut"
-        href={linkTo('sessions', hit.session_id, hit.seq === null ? {} : { at: String(hit.seq) })}
+        href={linkTo('sessions', hit.session_id, {
+          at: String(hit.seq),
+          view: hit.is_transcript ? 'transcript' : '',
+        })}
       >
         {shown(hit.title ?? shortened(hit.session_id, 20), 120)}
       </a>
@@ -125,9 +133,9 @@ function NoSessions({ q }: { q: string }) {
   if (q !== '') return <p class="dim small">No session has this in its title, program or workspace.</p>
   return (
     <Empty title="No session here.">
-      Agents are recorded if their hooks are installed with <code>--record</code>.
+      The vault keeps the conversations that you had with your agents.
       <br />
-      <ShellLine line="stint hook install --record" />
+      <ShellLine line="stint vault sync" />
     </Empty>
   )
 }
@@ -145,18 +153,31 @@ function SessionList({ page }: { page: Page }) {
   )
 }
 
-function SessionLine({ row }: { row: ListedSession }) {
+/** A recorded session, a conversation in the vault, or both. */
+function SessionLine({ row: { session_id, recorded, transcript } }: { row: SessionListRow }) {
+  const title = recorded?.title ?? transcript?.title ?? recorded?.key ?? shortened(session_id, 20)
+  const day = (at: number): string => exactTime(at).slice(0, 10)
+  const parts = [
+    recorded?.tool ?? transcript?.agent_title ?? '',
+    transcript?.lost_after == null ? '' : `last there ${day(transcript.lost_after)}`,
+    transcript?.due_at == null ? '' : `deleted ${day(transcript.due_at)}`,
+    recorded?.workspace ?? transcript?.workspace ?? '',
+    recorded === null ? '' : countOf(recorded.records, 'record'),
+    recorded === null || transcript === null ? '' : 'transcript kept',
+  ]
   return (
-    <li class="row" data-session={row.session_id}>
-      <StateMark state={row.state} />
-      <a class="whole cut" href={linkTo('sessions', row.session_id)}>
-        {shown(row.title ?? row.key ?? shortened(row.session_id, 20), 200)}
+    <li class="row" data-session={session_id}>
+      {recorded !== null && <StateMark state={recorded.state} />}
+      {recorded === null && transcript !== null && <TranscriptMark transcript={transcript} />}
+      <a class="whole cut" href={linkTo('sessions', session_id)}>
+        {shown(title, 200)}
       </a>
       <span class="right dim small">
-        {formatBytes(row.bytes)}, <Age at={row.last_at} />
+        {formatBytes((recorded?.bytes ?? 0) + (transcript?.bytes ?? 0))},{' '}
+        <Age at={Math.max(recorded?.last_at ?? 0, transcript?.last_at ?? 0)} />
       </span>
       <p class="small dim cut">
-        {[row.tool ?? '', row.workspace ?? '', countOf(row.records, 'record')]
+        {parts
           .filter((part) => part !== '')
           .map((part) => shown(part))
           .join(', ')}

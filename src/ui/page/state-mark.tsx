@@ -35,6 +35,8 @@ const looks: Readonly<Record<string, Look>> = {
   break: { label: 'Broken', tone: 'red', path: 'M7 1 3.5 6h5L5 11' },
   late: { label: 'Ran late', tone: 'orange', path: `${diamond}M6 4v2.2` },
   note: { label: 'Note', tone: 'blue', path: 'M2 2h8v6H6l-2.5 2.5V8H2Z' },
+  kept: { label: 'Kept', tone: 'blue', path: 'M2 2h8v6H6l-2.5 2.5V8H2Z' },
+  lost: { label: 'Lost', tone: 'orange', path: triangle },
   warn: { label: 'To do', tone: 'orange', path: triangle },
   fail: { label: 'Problem', tone: 'red', path: cross },
 }

@@ -3,7 +3,13 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type Conversation, listConversations, titleOf, vaultDirectory } from '../index.ts'
+import {
+  type Conversation,
+  listConversations,
+  readConversationSummary,
+  titleOf,
+  vaultDirectory,
+} from '../index.ts'
 
 /** The option of commands that are about the conversations of one agent. */
 export const agentOption = {
@@ -24,17 +30,12 @@ export function findConversation(names: readonly string[]): { found: Conversatio
     throw new StintError('ARG_ERROR', 'give exactly one conversation', {
       hint: 'Give its id, the beginning of it, its agent, or . for the newest one here; `stint vault list` shows all.',
     })
-  const here = ifPossible(() => process.cwd())
-  const candidates = listConversations(vaultHere()).map((each) => ({
-    ...each,
-    agent: each.agent,
-    isHere: each.workspace === here,
-  }))
-  const byTitle = candidates.map((each) => ({
+  const here = name === '.' ? ifPossible(() => process.cwd()) : undefined
+  const byTitle = listConversations(vaultHere()).map((each) => ({
     each,
     id: each.id,
     agent: titleOf(each.agent),
-    isHere: each.isHere,
+    isHere: here !== undefined && readConversationSummary(each).workspace === here,
   }))
   const { items, isExact } = matchName(name, byTitle)
   const [first, second] = items

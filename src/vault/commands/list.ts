@@ -6,7 +6,14 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { type Conversation, freePercent, listConversations, surveyVault, titleOf } from '../index.ts'
+import {
+  type Conversation,
+  freePercent,
+  listConversations,
+  readConversationSummary,
+  surveyVault,
+  titleOf,
+} from '../index.ts'
 import { agentOption, vaultHere } from './find.ts'
 
 const defaultLimit = 20
@@ -32,7 +39,7 @@ export const vaultListCommand = defineBareCommand({
     const { gate } = registerEnvironmentSecrets()
     const found = listConversations(vaultHere(), agent && [agent])
       .filter((each) => !lost || each.lostAfter !== undefined)
-      .filter((each) => directory === undefined || each.workspace === directory)
+      .filter((each) => directory === undefined || readConversationSummary(each).workspace === directory)
     const shown = all ? found : found.slice(0, limit)
     return { conversations: shown.map((each) => describeConversation(each, gate)), total: found.length }
   },
@@ -47,19 +54,22 @@ export const vaultListCommand = defineBareCommand({
 })
 
 /** A conversation as JSON answers show it. */
-const describeConversation = (each: Conversation, gate: { text: (text: string) => string }) => ({
-  agent: each.agent,
-  id: each.id,
-  title: each.title === undefined ? null : gate.text(each.title),
-  workspace: each.workspace ?? null,
-  files: each.files,
-  bytes: each.bytes,
-  generations: each.generations,
-  last_at: each.lastAt,
-  source: each.source,
-  lost_after: each.lostAfter ?? null,
-  due_at: each.dueAt ?? null,
-})
+export function describeConversation(each: Conversation, gate: { text: (text: string) => string }) {
+  const { title, workspace } = readConversationSummary(each)
+  return {
+    agent: each.agent,
+    id: each.id,
+    title: title === undefined ? null : gate.text(title).slice(0, 200),
+    workspace: workspace ?? null,
+    files: each.files,
+    bytes: each.bytes,
+    generations: each.generations,
+    last_at: each.lastAt,
+    source: each.source,
+    lost_after: each.lostAfter ?? null,
+    due_at: each.dueAt ?? null,
+  }
+}
 
 type Described = ReturnType<typeof describeConversation>
 

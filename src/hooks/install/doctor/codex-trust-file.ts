@@ -6,7 +6,7 @@ import { isNumber, isString } from '../../../base/text/fields.ts'
 import { agentHome } from '../agents.ts'
 import { objectOr } from '../json/parse.ts'
 import { parseToml } from '../mcp/toml-server.ts'
-import { decode, readSettingsFile } from '../settings/settings-file.ts'
+import { decode, encode, readSettingsFile, writeSettingsFile } from '../settings/settings-file.ts'
 import { readSettingsJson } from './switches.ts'
 
 /** What Codex's files say about its trust in stint's hooks; `unknown` if only Codex itself can tell. */
@@ -26,9 +26,28 @@ export function readCodexTrust(path: string): WrittenTrust {
   return hooks.every(({ hash }, index) => hash === hashes[index]) ? 'trusted' : 'unknown'
 }
 
+/**
+ * Removes what Codex has noted about stint's hooks in the settings file at `path`. Call it before the hooks
+ * are removed: Codex leaves such notes behind. Only tables with nothing but Codex's own two settings go.
+ */
+export function forgetCodexTrust(path: string): void {
+  const file = readSettingsFile(configPath())
+  if (file.bytes === undefined) return
+  const { text, bom } = decode(file.bytes)
+  const keys = new Set(ownHooks(path).flatMap(({ key }) => [key, realKey(path, key)]))
+  const note =
+    /^\[hooks\.state\.("(?:[^"\\\n]|\\.)*")\]\r?\n((?:(?:trusted_hash|enabled) = .*\r?\n?|\r?\n)*)/gm
+  const rest = text.replaceAll(note, (table, key: string) => (keys.has(keyOf(key)) ? '' : table))
+  if (rest !== text) writeSettingsFile(file, encode({ text: rest, bom }), 0o600)
+}
+
+const keyOf = (quoted: string): string => ifPossible(() => String(JSON.parse(quoted))) ?? quoted
+
+const configPath = (): string => join(agentHome('codex'), 'config.toml')
+
 /** The hashes in `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`, by that key. */
 function notedHashes(): Record<string, string> {
-  const { bytes } = readSettingsFile(join(agentHome('codex'), 'config.toml'))
+  const { bytes } = readSettingsFile(configPath())
   const state = objectOr(objectOr(parseToml(decode(bytes ?? Buffer.alloc(0)).text).hooks).state)
   const entries = Object.entries(state).map(([key, entry]) => [key, objectOr(entry).trusted_hash])
   return Object.fromEntries(entries.filter(([, hash]) => isString(hash))) as Record<string, string>
@@ -47,8 +66,9 @@ const eventsWithMatcher = new Set([
   'session_start',
 ])
 
-/** Codex gives a hook without a time limit this many seconds. */
+/** Codex gives a hook without a time limit this many seconds, and one for an interruption at most 3. */
 const defaultTimeout = 600
+const longestTimeouts: Readonly<Record<string, number>> = { interrupt: 3 }
 
 /** The hooks of stint in a settings file of Codex, each with its key and the hash of Codex 0.166.0. */
 function ownHooks(path: string): { key: string; hash: string }[] {
@@ -66,7 +86,10 @@ function ownHooks(path: string): { key: string; hash: string }[] {
             {
               async: false,
               command,
-              timeout: Math.max(1, isNumber(timeout) ? timeout : defaultTimeout),
+              timeout: Math.min(
+                Math.max(1, isNumber(timeout) ? timeout : defaultTimeout),
+                longestTimeouts[event] ?? Number.POSITIVE_INFINITY,
+              ),
               type: 'command',
             },
           ],

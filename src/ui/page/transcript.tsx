@@ -1,0 +1,169 @@
+import { useEffect } from 'preact/hooks'
+import type { ListedTranscript, TranscriptEntry, TranscriptView } from '../protocol.ts'
+import { addressOf, useJson } from './api.ts'
+import { Ago, At } from './clock.tsx'
+import { exactTime, formatBytes, shown, shownCount, shownLines } from './format.ts'
+import { Copy, Empty, ErrorBox, Fact } from './parts.tsx'
+import { choose, route } from './route.ts'
+import { StateMark } from './state-mark.tsx'
+
+/** Entries that are shown at once, and those before the one that a search has found. */
+const pageSize = 200
+const linesBefore = 20
+
+/** The address of the part of a transcript that the page's own address asks for. */
+export function transcriptAddress(id: string): string {
+  const {
+    at,
+    from = at === undefined ? '' : String(Math.max(1, Number(at) - linesBefore)),
+    before,
+  } = route.value.query
+  return addressOf('/api/transcript', {
+    id,
+    ...(before === undefined ? { from } : { before }),
+    limit: pageSize,
+  })
+}
+
+/** A conversation that is not recorded as a session, but kept in the vault. */
+export function TranscriptDetail({ id }: { id: string }) {
+  const { data, error } = useJson<TranscriptView>(transcriptAddress(id))
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  const { transcript } = data
+  return (
+    <>
+      <div class="head">
+        <h1>{shown(transcript.title ?? id)}</h1>
+        <TranscriptMark transcript={transcript} />
+        <TranscriptTools transcript={transcript} />
+      </div>
+      <div class="with-side">
+        <div>
+          <ConversationText view={data} />
+        </div>
+        <div>
+          <TranscriptFacts transcript={transcript} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** Whether the agent still has a conversation, or only the vault. */
+export function TranscriptMark({ transcript: { lost_after } }: { transcript: ListedTranscript }) {
+  return <StateMark state={lost_after === null ? 'kept' : 'lost'} />
+}
+
+/** What to run: the agent continues a conversation that it has; one that it has lost is restored first. */
+function TranscriptTools({ transcript: { id, resume, lost_after } }: { transcript: ListedTranscript }) {
+  return (
+    <div class="tools">
+      {lost_after !== null && <Copy label="Copy restore" text={`stint vault restore ${id}`} />}
+      {lost_after === null && resume !== null && <Copy label="Copy resume" text={resume} />}
+    </div>
+  )
+}
+
+/** Who said what, in its order, a page at a time. */
+export function ConversationText({ view }: { view: TranscriptView }) {
+  const { entries, transcript } = view
+  const { at } = route.value.query
+  useEffect(() => document.querySelector('.said.target')?.scrollIntoView({ block: 'center' }), [at, entries])
+  if (entries.length === 0)
+    return (
+      <Empty title="Nothing to read here.">
+        The transcript is kept, but has nothing that this page understands.{' '}
+        <code>stint vault show --raw</code> prints it.
+      </Empty>
+    )
+  return (
+    <section>
+      <h2>Conversation</h2>
+      {view.has_earlier && <Pager view={view} />}
+      <ol class="panel conversation" aria-label="Conversation">
+        {entries.map((entry, index) => (
+          <Said
+            key={`${entry.line} ${index}`}
+            entry={entry}
+            agent={transcript.agent_title}
+            isTarget={String(entry.line) === at}
+          />
+        ))}
+      </ol>
+      <Pager view={view} />
+    </section>
+  )
+}
+
+function Said({ entry, agent, isTarget }: { entry: TranscriptEntry; agent: string; isTarget: boolean }) {
+  const { at, who, tool, text, cut } = entry
+  const name =
+    tool !== null
+      ? `${agent} calls ${shown(tool, 60)}`
+      : { user: 'You', assistant: agent, tool: 'Result' }[who]
+  const body = (
+    <pre tabIndex={0}>
+      {shownLines(text)}
+      {cut !== null && <span class="dim">… {shownCount(cut)} characters in all</span>}
+    </pre>
+  )
+  return (
+    <li class={`said ${tool === null ? who : 'tool'}${isTarget ? ' target' : ''}`}>
+      <p class="line small">
+        <strong>{name}</strong>
+        {at !== null && <At class="right dim" at={at} />}
+      </p>
+      {who === 'tool' || tool !== null ? (
+        <details open={isTarget}>
+          <summary class="cut small dim">{shown(text, 200)}</summary>
+          {body}
+        </details>
+      ) : (
+        body
+      )}
+    </li>
+  )
+}
+
+function Pager({ view: { entries, has_earlier, has_later } }: { view: TranscriptView }) {
+  const [first, last] = [entries[0]?.line ?? 1, entries.at(-1)?.line ?? 1]
+  if (!has_earlier && !has_later) return null
+  return (
+    <p class="pager small dim">
+      {has_earlier && (
+        <button type="button" onClick={() => choose({ before: String(first), from: '', at: '' })}>
+          Earlier
+        </button>
+      )}
+      {has_later && (
+        <button type="button" onClick={() => choose({ from: String(last + 1), before: '', at: '' })}>
+          Later
+        </button>
+      )}
+    </p>
+  )
+}
+
+export function TranscriptFacts({ transcript }: { transcript: ListedTranscript }) {
+  const { agent_title, id, workspace, bytes, generations, lost_after, due_at } = transcript
+  return (
+    <section>
+      <h2>Transcript</h2>
+      <ul class="panel facts">
+        <Fact name="Id">{shown(id)}</Fact>
+        <Fact name="Agent">{agent_title}</Fact>
+        <Fact name="Workspace">{shown(workspace ?? '–')}</Fact>
+        <Fact name="Last line">
+          <Ago at={transcript.last_at} />
+        </Fact>
+        <Fact name="Size">
+          {formatBytes(bytes)}
+          {generations > 1 && `, ${generations} generations`}
+        </Fact>
+        {lost_after !== null && <Fact name="Last there">{exactTime(lost_after)}</Fact>}
+        {due_at !== null && <Fact name="Deleted">{exactTime(due_at)}</Fact>}
+      </ul>
+    </section>
+  )
+}
