@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventFile, openWorkspace, pass } from '../hook-calls.mjs'
 import { installTool } from '../prepare.mjs'
-import { run } from '../processes.mjs'
+import { run, settle } from '../processes.mjs'
 import { prose } from '../prose.mjs'
 
 const count = 1000
@@ -116,4 +118,51 @@ const first = {
   ],
 }
 
-export default installTool('rsync', 'rsync') ? [nothingNew, first] : [first]
+/** The same session in two homes, of which one has a vault, and the event at the end of its turn. */
+function setupTurn(parts) {
+  const { user, place, stint } = makeUser(parts, 'turn-user', 100)
+  const project = join(user, '.claude/projects/-home-user-project-0')
+  const [name] = readdirSync(project)
+  const session = name.replace('.jsonl', '')
+  const [kept, plain] = ['kept', 'plain'].map((each) => {
+    const state = openWorkspace(parts, `turn-${each}`)
+    const stop = { session_id: session, cwd: state.workspace, hook_event_name: 'Stop' }
+    const input = eventFile(state, 'stop', JSON.stringify({ ...stop, transcript_path: join(project, name) }))
+    return { ...state, env: { ...state.env, HOME: user }, input }
+  })
+  sync({ place, stint, user }, kept.home)
+  const record = join(kept.home, 'vault/claude', session, 'vault.jsonl')
+  return { kept, plain, transcript: join(project, name), record, place }
+}
+
+/** Ends a turn after a new line in the transcript; the copier has ended before the next sample. */
+async function endTurn({ kept, plain, transcript, record }, hasVault) {
+  const state = hasVault ? kept : plain
+  const before = statSync(record).size
+  const isCopied = () => !hasVault || statSync(record).size > before
+  appendFileSync(transcript, `${JSON.stringify({ type: 'user', message: { content: prose(800) } })}\n`)
+  const cost = timeOf(pass(state, state.hook, state.input))
+  for (let tries = 0; !isCopied(); tries++) {
+    assert(tries < 500, 'the end of a turn has copied nothing')
+    await sleep(10)
+  }
+  await settle()
+  return cost
+}
+
+const turn = {
+  name: 'vault-turn',
+  about: 'wall time of the hook at the end of a turn that starts a copier',
+  unit: 'ms',
+  rounds: 40,
+  warmUp: 2,
+  subject: 'with a vault',
+  targets: [{ against: 'without', atMost: 1.3 }],
+  setup: setupTurn,
+  contenders: [
+    { name: 'with a vault', check: (state) => endTurn(state, true), run: (state) => endTurn(state, true) },
+    { name: 'without', floor: true, check: () => {}, run: (state) => endTurn(state, false) },
+  ],
+}
+
+export default installTool('rsync', 'rsync') ? [nothingNew, first, turn] : [first, turn]
