@@ -1,5 +1,5 @@
 // Calls of an agent's tools, as Claude Code tells its hooks about them. This process is the agent.
-import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { program } from './prepare.mjs'
 import { run } from './processes.mjs'
@@ -53,7 +53,9 @@ export function pass({ place, env }, command, input, exit = 0) {
 }
 
 /** CPU and wall time of a command in nanoseconds, of `count` runs after an event that leaves a pass. */
-export function timesOf({ place, env, script, before }, command, input, count = 10) {
+export function timesOf({ place, home, env, script, before }, command, input, count = 10) {
+  // The program is another agent: the claim of this process would be in its way.
+  rmSync(home, { recursive: true, force: true })
   const args = [String(count), before, input, ...script, '--', ...command]
   const { stdout } = run([program('time-of'), ...args], place, ['ignore', 'pipe', 'inherit'], { env })
   const [cpu, wall] = stdout.split(' ').map(Number)

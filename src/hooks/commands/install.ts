@@ -57,7 +57,6 @@ export const installCommand = defineBareCommand({
       help: 'do not show other sessions the first words of the prompt that a session works on',
     },
     'no-undo': { type: 'boolean', help: 'take no restore points: `stint undo` has nothing to go back to' },
-    'no-vault': { type: 'boolean', help: 'copy no transcripts into the vault' },
     snippet: {
       type: 'boolean',
       help: 'print a text for CLAUDE.md or AGENTS.md that explains stint to an agent, and install nothing',
@@ -95,7 +94,6 @@ export const installCommand = defineBareCommand({
       record: options.record || undefined,
       prompts: options['no-prompts'] ? false : undefined,
       undo: options['no-undo'] ? false : undefined,
-      vault: options['no-vault'] ? false : undefined,
     }
     const chosen = { ...choices, dryRun, warn: warnEach }
     const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>

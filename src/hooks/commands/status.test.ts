@@ -18,7 +18,6 @@ test('status lists the hooks with their options, and the agents without hooks', 
     '--fail-closed',
     '--record',
     '--no-undo',
-    '--no-vault',
   )
   await world.change('install', 'copilot', '--project')
   const status = await world.hook(['status'])
@@ -35,7 +34,6 @@ test('status lists the hooks with their options, and the agents without hooks', 
           failClosed: true,
           record: true,
           undo: false,
-          vault: false,
         },
       },
       { agent: 'copilot', place: 'project', state: 'installed', program: ['stint-hook'] },
