@@ -2,8 +2,10 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { until } from '../../test/support/world.ts'
+import { wholeWorkspace } from '../lease/claim.ts'
 import { acquireLease } from '../lease/lease.ts'
 import { leaseStatus } from '../lease/lease-status.ts'
+import { WorkspaceClaims } from '../lease/workspace-claims.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { migrate } from './migrate.ts'
 import { postgresLeases } from './leases.ts'
@@ -81,13 +83,20 @@ test('a purge removes the claims of sessions that are gone, and their fences nev
   const pool = await open()
   const store = postgresLeases({ pool })
   const held = await acquireLease({ store, resource: 'held', sessionId: 'a' })
-  const gone = await acquireLease({ store, resource: 'gone', sessionId: 'a', ttlMs: 1, pid: null })
+  // Without a lease, which would renew the claim.
+  const { answer: gone } = await WorkspaceClaims.open(store, { resource: 'gone' }).acquire({
+    sessionId: 'a',
+    holder: null,
+    paths: wholeWorkspace,
+    mode: 'exclusive',
+    forMs: 1,
+  })
   await until('it is over', async () => (await leaseStatus({ store, resource: 'gone' })).isFree)
   expect((await purge({ pool })).claims).toBe(1)
   expect((await purge({ pool })).claims).toBe(0)
   expect(await held.check()).toBe(true)
   const again = await acquireLease({ store, resource: 'gone', sessionId: 'b' })
-  expect(again.fence).toBeGreaterThan(gone.fence)
+  expect(again.fence).toBeGreaterThan(gone.claim.fence)
   await Promise.all([held.release(), again.release()])
 })
 

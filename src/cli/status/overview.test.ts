@@ -132,9 +132,9 @@ test('hooks, vault, changes and what dead runs left are shown, and the next step
 })
 
 test('hooks that take no restore points are told apart', async () => {
-  await user.stint(['hook', 'install', 'claude', '--no-undo', '--no-vault'])
+  await user.stint(['hook', 'install', 'claude', '--no-undo'])
   const { stdout } = await user.show()
-  expect(stdout).toMatch(/^Agents +Claude Code 2\.1\.325 {2}hooks in, without restore points and the vault$/m)
+  expect(stdout).toMatch(/^Agents +Claude Code 2\.1\.325 {2}hooks in, without restore points$/m)
   expect(stdout).toMatch(/^Protection +restore points off$/m)
 })
 
