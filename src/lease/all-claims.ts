@@ -1,6 +1,6 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { type Claim, type ClaimsRecord, parseClaimsRecord } from './claim.ts'
-import { evidenceIn } from './evidence.ts'
+import { evidenceIn, lazyProcessTable } from './evidence.ts'
 import { isInForce, type Observation } from './force.ts'
 import type { LeaseStore } from './register.ts'
 import { listWaiters, type Waiter } from './waiters.ts'
@@ -32,6 +32,7 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
   const { register, waiters } = store
   const liveness = lookingOnce(livenessIn(store))
+  const processTable = lazyProcessTable()
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
     const { text, now } = await register.read(key)
@@ -41,7 +42,7 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     if (record.claims.length === 0) return []
     const { workspace } = record
-    const observation = { now, liveness, ...evidenceIn(wholeTarget(key, workspace).path) }
+    const observation = { now, liveness, ...evidenceIn(wholeTarget(key, workspace).path, processTable) }
     const claims = record.claims.filter((claim) => isInForce(claim, observation))
     const waiting = claims.length === 0 ? [] : await listWaiters(waiters, key, observation)
     const target = { key, workspace, claims, waiters: waiting, observation }
