@@ -46,7 +46,7 @@ if (packages().length > 0) {
   process.exit(1)
 }
 
-// These are large, and no dependencies of the project: only the examples of Jest, the tests of adapters, the
+// These are large, and no dependencies of the project: only the examples of Jest, tests of frameworks, the
 // scenes of `npm run agents`, and `npm run test:mcp` need them.
 const project = join(dirname(fileURLToPath(import.meta.url)), '..')
 const changedAt = (path) => statSync(path).mtimeMs
@@ -65,7 +65,7 @@ else if (process.argv.includes('--mcp')) install('test/mcp/tools', '--ignore-scr
 else {
   install('examples/jest', '--ignore-scripts')
   // Without the optional packages, which are the binaries of Claude Code.
-  install('test/adapters', '--ignore-scripts', '--omit=optional')
+  install('test/frameworks', '--ignore-scripts', '--omit=optional')
   // LangGraph's SQLite saver is a peer of the benches.
   if (process.argv.includes('--torture')) install('bench')
 }

@@ -18,9 +18,9 @@ const documented = new Map(
   ]),
 )
 
-/** The commands of a room are a layer above all rooms, as `cli` is. */
+/** Commands and the two servers answer for all rooms: they are one layer above the rooms, with `cli`. */
 const folderOf = (file: string): string =>
-  /^[\w-]+\/commands\//.test(file) ? 'cli' : (file.split('/')[0] ?? '')
+  /^[\w-]+\/commands\/|^mcp\/|^ui\/server\//.test(file) ? 'cli' : (file.split('/')[0] ?? '')
 const imports = sourceImports()
 
 /** The folders that the code of this folder imports from, without `base`, which every folder may import. */
@@ -69,7 +69,16 @@ const behindDoors = new Set([
   'secrets',
   'vault',
 ])
-const outsideDoors = new Set(['adapters', 'cli', 'command', 'hooks', 'fixtures', 'postgres', 'testing', 'ui'])
+const outsideDoors = new Set([
+  'cli',
+  'command',
+  'fixtures',
+  'frameworks',
+  'hooks',
+  'postgres',
+  'testing',
+  'ui',
+])
 /** Both session drivers share the log, which therefore has a door of its own. */
 const usesLogDoor = new Set(['postgres', 'testing'])
 

@@ -50,7 +50,7 @@ const walks: Walk[] = [
     entry: /process\.exitCode =/,
     effect: /permissionDecision/,
     domains: ['hooks/'],
-    maxFiles: 19,
+    maxFiles: 12,
   },
   {
     heading: 'From `stint sessions list` to the rows',

@@ -19,7 +19,7 @@ export const stintCommands: CommandGroup = {
     },
     run: {
       summary: 'run any program in its own temp directory',
-      load: async () => (await import('./run/run.ts')).run,
+      load: async () => (await import('../command/commands/run.ts')).run,
     },
     lock: {
       summary: 'claim a workspace, so that no other session edits it',
@@ -59,7 +59,7 @@ export const stintCommands: CommandGroup = {
     },
     mcp: {
       summary: 'let agents ask who works where, claim files and wait',
-      load: async () => (await import('./mcp/mcp.ts')).mcp,
+      load: async () => (await import('../mcp/commands/mcp.ts')).mcp,
     },
     status: {
       summary: 'show who holds what, what runs, and what to do',
@@ -67,7 +67,7 @@ export const stintCommands: CommandGroup = {
     },
     ui: {
       summary: 'open a page on this machine that shows who does what',
-      load: async () => (await import('./ui/ui.ts')).uiCommand,
+      load: async () => (await import('../ui/commands/ui.ts')).uiCommand,
     },
     doctor: {
       summary: 'check that everything can work here',
@@ -75,11 +75,11 @@ export const stintCommands: CommandGroup = {
     },
     sweep: {
       summary: 'remove what dead runs left behind',
-      load: async () => (await import('./sweep/sweep.ts')).sweepCommand,
+      load: async () => (await import('../sweep/commands/sweep.ts')).sweepCommand,
     },
     temp: {
       summary: 'show what is in the temp directory: sizes, owners, orphans, history',
-      load: async () => (await import('./temp/temp.ts')).temp,
+      load: async () => (await import('../sweep/commands/temp/temp.ts')).temp,
     },
     postgres: {
       summary: 'keep leases and sessions for several machines on a server',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { commandHosts, hookEvent, type Moment, registered } from '../../test/support/hook-host.ts'
 import { touchedPaths } from './call-target.ts'
-import { detectHost, readEvent, useOf } from './event.ts'
-import { hosts, senders } from './hosts/hosts.ts'
+import { detectHost, readEvent, senders, useOf } from './event.ts'
+import { hosts } from './hosts/hosts.ts'
 import type { SettingsAgentName } from './hosts/host.ts'
 
 const moments: Moment[] = ['pre', 'edit', 'post', 'failure', 'prompt', 'stop', 'start', 'end']

@@ -1,5 +1,5 @@
 import type { EventJson, EventKind, Host, HostEvent, HostFields, HostName } from './hosts/host.ts'
-import { hosts, senders } from './hosts/hosts.ts'
+import { hosts } from './hosts/hosts.ts'
 
 /** An event of an agent, in the same terms for every host. */
 export interface HookEvent {
@@ -82,6 +82,51 @@ export function detectHost(json: EventJson, { configured, env }: EventSource): H
   if (!hosts[configured].sharesSettings) return configured
   const names = Object.keys(senders) as (keyof typeof senders)[]
   return names.find((name) => senders[name]?.(json, env)) ?? configured
+}
+
+/** Of the events that stint registers, only those of Codex have this. */
+const isFromCodex = (json: EventJson): boolean => 'turn_id' in json
+
+const isFromCursor = (json: EventJson): boolean =>
+  'cursor_version' in json || ('conversation_id' in json && 'generation_id' in json)
+
+/**
+ * VS Code sends a time with every event, as Copilot does, and mostly a transcript, as Claude Code does. Early
+ * versions named all fields in camel case. Gemini CLI sends both, too, and passes its session in a variable.
+ */
+function isFromVscode(json: EventJson, env: NodeJS.ProcessEnv): boolean {
+  if ('sessionId' in json && 'hookEventName' in json) return true
+  if (typeof json.timestamp !== 'string' || json.session_id === env.GEMINI_SESSION_ID) return false
+  const { edits, shells, events } = hosts.vscode
+  // Other hosts have none of these tools, except for `apply_patch`.
+  const isToolOfVscode = [...edits, ...shells].some(
+    (name) => name === json.tool_name && name !== 'apply_patch',
+  )
+  return (
+    isToolOfVscode || ('transcript_path' in json && events.some(({ name }) => name === json.hook_event_name))
+  )
+}
+
+/** For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite. */
+const isFromCopilot = (json: EventJson): boolean =>
+  ('sessionId' in json && !('session_id' in json)) || ('timestamp' in json && !('transcript_path' in json))
+
+/** No other host has an event of such a name. */
+const isEventOfGemini = (name: unknown): boolean =>
+  ['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'].some((own) => own === name)
+
+/** The variable alone proves nothing: any agent started from Gemini's shell inherits it. */
+const isFromGemini = (json: EventJson, env: NodeJS.ProcessEnv): boolean =>
+  isEventOfGemini(json.hook_event_name) ||
+  ('timestamp' in json && json.session_id === env.GEMINI_SESSION_ID && json.session_id !== undefined)
+
+/** Recognizes the events of each host that also runs the hooks in the settings of another. */
+export const senders: Partial<Record<HostName, (json: EventJson, env: NodeJS.ProcessEnv) => boolean>> = {
+  codex: isFromCodex,
+  cursor: isFromCursor,
+  vscode: isFromVscode,
+  copilot: isFromCopilot,
+  gemini: isFromGemini,
 }
 
 /** Hosts that read each other's settings differ in spelling: `PreToolUse`, `preToolUse`. */

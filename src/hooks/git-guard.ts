@@ -10,7 +10,7 @@ import {
   WorkspaceClaims,
   workspaceOf,
 } from '../lease/index.ts'
-import { gitOnlyReads } from './reading/index.ts'
+import { gitOnlyReads } from './reading/only-reads.ts'
 import { createsBranch, type GitCommand, gitDirectories } from './git-command.ts'
 import { allowed, gitRefusal, type Verdict } from './verdict.ts'
 

@@ -8,7 +8,7 @@ import {
   WorkspaceClaims,
 } from '../lease/index.ts'
 import { firstWords, forgetPrompt, keepPrompt, windowsOf } from './session-prompt.ts'
-import { onlyReads } from './reading/index.ts'
+import { onlyReads } from './reading/only-reads.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import { beginCall, type EventChoices, type HookContext, renewedOrigin, turnIn } from './begin-call.ts'
 import { addsWorktreeElsewhere, callTargets } from './call-target.ts'
@@ -31,11 +31,13 @@ const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end
 
 /** Changes the claims as an event requires. Only a tool call that is about to run can be refused. */
 export async function handleEvent(
-  event: HookEvent,
+  sent: HookEvent,
   choices: EventChoices,
   context: HookContext,
 ): Promise<Verdict> {
   if (context.env.STINT_BYPASS === '1') return allowed
+  // An interruption in the transcript ends a turn; a claim that a session keeps outlasts its turns.
+  const event = choices.hold === 'session' ? { ...sent, transcript: undefined } : sent
   const party = partyOf(event, choices, context.agent)
   const happening = { event, party, choices, context }
   // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.

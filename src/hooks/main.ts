@@ -4,22 +4,20 @@ import { homePath } from '../base/fs/home.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { columnsOf } from '../base/process/terminal.ts'
 import { deliver } from '../base/process/write-output.ts'
-import { homeStore, readDescent } from '../lease/index.ts'
+import { homeStore, readDescent, waitingHookName } from '../lease/index.ts'
 import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
-import { agentProcess } from './agent-process.ts'
+import { agentProcess } from './session-party.ts'
 import type { HookContext } from './begin-call.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
 import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
-import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
-import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
+import { checkTask, formatResponse, type HookResponse, onFault, recordTask, type Verdict } from './verdict.ts'
 import { turnPoints } from './turn-points.ts'
-import { WaitEnded, waitSignal } from './wait-signal.ts'
 
 /** What the launcher learns about an event that was handled: set for a tool call. */
 export type Ended = 'allowed' | 'refused' | undefined
@@ -39,7 +37,7 @@ async function runHook(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   }
   const { event, response } = await answerAgent(options, env)
   respond(response)
-  if (event !== undefined && options.vault) copyTranscript(event, env)
+  if (event !== undefined) copyTranscript(event, env)
   if (event?.kind !== 'pre' || event.tool === undefined) return undefined
   return response.codeIfUnread === 0 ? 'allowed' : 'refused'
 }
@@ -156,6 +154,24 @@ async function recorded(
   })
   // A refusal stands even if it could not be recorded.
   return verdict.block ? verdict : outcome
+}
+
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** A signal of the system ended the wait of a hook. */
+class WaitEnded extends Error {
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`the wait was ended by ${signal}`)
+  }
+}
+
+/** Makes the signals that end a process end its wait first, so that no waiter is left. */
+function waitSignal(): AbortSignal {
+  // On macOS, only the title tells that this process is a hook, and no work of the session.
+  process.title = waitingHookName
+  const wait = new AbortController()
+  for (const signal of endingSignals) process.once(signal, () => wait.abort(new WaitEnded(signal)))
+  return wait.signal
 }
 
 type EventName = Partial<Pick<HookEvent, 'name' | 'sessionId'>>

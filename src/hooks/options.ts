@@ -26,8 +26,6 @@ export interface HookChoices {
   prompts?: boolean
   /** Restore points are taken when a turn begins and ends; true by default. */
   undo?: boolean
-  /** The agent's transcripts are copied into the vault, if there is one; true by default. */
-  vault?: boolean
 }
 
 /** What the hooks do if their user makes no choice. */
@@ -40,7 +38,6 @@ export const defaultChoices: Readonly<Required<HookChoices>> = {
   record: false,
   prompts: true,
   undo: true,
-  vault: true,
 }
 
 /** The command line of `stint-hook`. */
@@ -55,7 +52,7 @@ export interface HookOptions extends Required<HookChoices> {
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
   '[--hold turn|session] [--subagents together|apart] [--wait D] [--fail-closed] [--record] ' +
-  '[--no-prompts] [--no-undo] [--no-vault] [--event NAME]'
+  '[--no-prompts] [--no-undo] [--event NAME]'
 
 /**
  * Parses the command line; undefined if it is invalid. A command without `--wait` does not wait, as the time
@@ -72,7 +69,6 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     else if (word === '--record') options.record = true
     else if (word === '--no-prompts') options.prompts = false
     else if (word === '--no-undo') options.undo = false
-    else if (word === '--no-vault') options.vault = false
     else if (!word.startsWith('--')) options.words.push(word)
     else if (!setValue(options, word, rest[++at])) return undefined
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookEvent, HookWorld } from '../../test/support/hook-host.ts'
@@ -92,8 +92,6 @@ test('the end of a turn copies the transcript into the vault, if there is one', 
   await world.hook('claude', 'stop', { input: stop })
   expect(existsSync(join(world.home, 'vault'))).toBe(false)
   mkdirSync(join(world.home, 'vault'), { recursive: true, mode: 0o700 })
-  await world.hook('claude', 'stop', { input: stop, choices: { vault: false } })
-  expect(readdirSync(join(world.home, 'vault'))).toEqual([])
   await world.hook('claude', 'stop', { input: stop })
   const copy = (): string | undefined =>
     generationsOf(join(world.home, 'vault/claude', session), `${session}.jsonl`).at(-1)

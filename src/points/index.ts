@@ -10,7 +10,7 @@ export {
   sweepAtSessionEnd,
   type TurnOfSession,
 } from './hook-points.ts'
-export { readKeptIgnored, setKeptIgnored } from './kept-ignored.ts'
+export { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from './kept-ignored.ts'
 export { type FilePatch, readPatches } from './patches.ts'
 export { type Point, type PointKind, readPoints } from './point.ts'
 export { findStore, listStores, type PointStore } from './store.ts'

@@ -12,17 +12,18 @@ import type { PointStore } from './store.ts'
 /** Larger ignored files are not kept, whatever their name is. */
 const maxIgnoredBytes = 1 << 20
 
-const settingFile = (): string => join(stintHome(), 'points/keep-ignored')
+/** The file with the patterns, one a line. */
+export const keptIgnoredFile = (): string => join(stintHome(), 'points/keep-ignored')
 
 /** The patterns of ignored files that points keep all the same, such as `.env*`. */
 export const readKeptIgnored = (): string[] =>
-  (readSmallFile(settingFile()) ?? '').split('\n').filter((pattern) => pattern !== '')
+  (readSmallFile(keptIgnoredFile()) ?? '').split('\n').filter((pattern) => pattern !== '')
 
 /** Sets the patterns for all worktrees, from the next point on. They contain no line break. */
 export function setKeptIgnored(patterns: readonly string[]): void {
-  makePrivateDirectories(dirname(settingFile()))
-  if (patterns.length === 0) rmSync(settingFile(), { force: true })
-  else replaceFile(settingFile(), patterns.map((pattern) => `${pattern}\n`).join(''))
+  makePrivateDirectories(dirname(keptIgnoredFile()))
+  if (patterns.length === 0) rmSync(keptIgnoredFile(), { force: true })
+  else replaceFile(keptIgnoredFile(), patterns.map((pattern) => `${pattern}\n`).join(''))
 }
 
 /**

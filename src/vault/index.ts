@@ -2,7 +2,7 @@
 export { readRecord, vaultDirectory } from './conversation-record.ts'
 export { copyConversation } from './copy-conversation.ts'
 export { copyTranscriptDetached, type CopyRequest } from './detached-copy.ts'
-export { changeExclusions } from './exclusions.ts'
+export { changeExclusions, removeConversation } from './exclusions.ts'
 export {
   type Conversation,
   listConversations,
@@ -11,7 +11,6 @@ export {
 } from './list-conversations.ts'
 export { isVaultAgent, resumeCommand, titleOf, type VaultAgent } from './places.ts'
 export { rawBytes, readEntries } from './read-conversation.ts'
-export { removeConversation } from './remove-conversation.ts'
 export { restoreConversation } from './restore-conversation.ts'
 export { type FoundLine, type FoundSecret, scanVault, searchTranscripts } from './search-vault.ts'
 export { freePercent, openVault, type SyncReport, syncVault } from './sync.ts'

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, renameSync } from 'node:fs'
+import { closeSync, fsyncSync, readlinkSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { nodeDisk } from '../base/fs/disk.ts'
-import { exists, lstatIfExists, unless } from '../base/fs/exists.ts'
+import { exists, listIfReadable, lstatIfExists, unless } from '../base/fs/exists.ts'
 import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
-import { openRegular } from '../base/fs/regular-file.ts'
+import { openRegular, readSmallFile } from '../base/fs/regular-file.ts'
+import { ancestorsOf, pidExists } from '../base/process/platform.ts'
+import { readProcessTable } from '../base/process/process-table.ts'
 import { ulid } from '../base/text/id.ts'
 import {
   type ConversationRecord,
@@ -16,8 +19,7 @@ import {
 } from './conversation-record.ts'
 import { copyConversation, piecesOf } from './copy-conversation.ts'
 import { findConversations } from './find-conversations.ts'
-import { livingProcess } from './living-session.ts'
-import { agentRoot, placeNow, resumeCommand, type VaultAgent } from './places.ts'
+import { agentRoot, type FileAgent, placeNow, resumeCommand, type VaultAgent } from './places.ts'
 
 export interface RestoreOptions {
   /** Writes the files below this directory, and not where the agent looks for them. */
@@ -182,3 +184,30 @@ const damaged = (record: ConversationRecord, { name }: StoredFile, { generation 
   new StintError('VAULT_DAMAGED', `${record.pathOf(name, generation)} is not as it was copied`, {
     detail: `file=${name} generation=${generation}`,
   })
+
+/**
+ * A process in which this conversation is open: it names the id in its arguments, has the id in a variable,
+ * as the commands of an agent do, has one of the files open, or Claude Code has noted it for that process.
+ */
+function livingProcess(agent: FileAgent, id: string, paths: readonly string[]): number | undefined {
+  const ancestors = new Set([...ancestorsOf(process.pid)].map(({ pid }) => pid))
+  const table = readProcessTable()
+  const isOpenIn = (pid: number): boolean =>
+    listIfReadable(`/proc/${pid}/fd`).some((fd) =>
+      paths.includes(ifPossible(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''),
+    )
+  const inTable = table.processes.find(
+    ({ pid }) =>
+      table.environmentOf(pid).includes(`_ID=${id}\0`) ||
+      (!ancestors.has(pid) && (table.commandOf(pid).includes(id) || isOpenIn(pid))),
+  )
+  return inTable?.pid ?? notedProcess(agent, id)
+}
+
+/** Claude Code keeps a file with the id of its session for each of its processes. */
+function notedProcess(agent: FileAgent, id: string): number | undefined {
+  const directory = join(agentRoot(agent), 'sessions')
+  const names = listIfReadable(directory).filter((name) => /^\d+\.json$/.test(name))
+  const pids = names.map((name) => Number.parseInt(name, 10)).filter(pidExists)
+  return pids.find((pid) => readSmallFile(join(directory, `${pid}.json`))?.includes(`"${id}"`))
+}

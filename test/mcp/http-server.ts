@@ -10,9 +10,9 @@ import {
   localhostAllowedHostnames,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import { HeldClaims } from '../../src/cli/mcp/held-claims.ts'
-import { allTools, createServer } from '../../src/cli/mcp/serve.ts'
-import { defineTool, type ServerState } from '../../src/cli/mcp/tool.ts'
+import { HeldClaims } from '../../src/mcp/held-claims.ts'
+import { allTools, createServer } from '../../src/mcp/serve.ts'
+import { defineTool, type ServerState } from '../../src/mcp/tool.ts'
 import { openLeases, openStore } from '../../src/cli/store.ts'
 
 const fixture = {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { copyPrograms } from './copy-tree.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-const modules = join(root, 'test/adapters/node_modules')
+const modules = join(root, 'test/frameworks/node_modules')
 
 /** The agent frameworks that are installed apart, because they are large: where each is. */
 export const frameworkPackages: Readonly<Record<string, string>> = Object.fromEntries(

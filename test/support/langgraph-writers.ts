@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { StintSaver } from '../../src/adapters/langgraph.ts'
+import { StintSaver } from '../../src/frameworks/langgraph.ts'
 import { filesystemStore } from '../../src/session/index.ts'
 import { allOf } from './all-of.ts'
 import { projectRoot, World } from './world.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type AgentInputItem, MemorySession } from '@openai/agents-core'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { StintSession } from '../../src/adapters/openai-agents.ts'
+import { StintSession } from '../../src/frameworks/openai-agents.ts'
 import type { SessionStore } from '../../src/session/index.ts'
 
 type Histories = [mine: StintSession, theirs: MemorySession]

@@ -8,7 +8,11 @@ test('a missing ability fails if it is needed, warns if it is only used, and is 
     text: expect.stringContaining('symbolic links'),
     fix: expect.stringContaining('STINT_HOME'),
   })
-  expect(judgeFiles('home', { link: 'EPERM' }).level).toBe('warn')
+  expect(judgeFiles('home', { link: 'EPERM' })).toMatchObject({
+    level: 'fail',
+    text: expect.stringContaining('hard links'),
+  })
+  expect(judgeFiles('home', { modes: 'a private file has mode 777' }).level).toBe('warn')
   expect(judgeFiles('temp', { symlink: 'EPERM', link: 'EPERM', sync: 'EIO' }).level).toBe('ok')
   expect(judgeFiles('temp', { modes: 'a private file has mode 777' }).level).toBe('warn')
   expect(judgeFiles('temp', { create: 'ENOSPC' }).fix).toContain('stint sweep')

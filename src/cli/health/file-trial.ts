@@ -85,7 +85,7 @@ function tryFiles(directory: string): FileTrial {
       return unlessHolds(at('file'), 'next')
     },
     symlink() {
-      // As long as the record of a claim can be.
+      // As long as the record of a lock can be.
       const target = JSON.stringify({ text: 'ä "'.repeat(250) })
       symlinkSync(target, at('link'))
       const isSame = readlinkSync(at('link')) === target
@@ -138,18 +138,18 @@ const meanings: Readonly<Record<Ability, string>> = {
   create: 'files cannot be made there',
   modes: 'files there cannot be made private',
   rename: 'files there cannot be replaced in one step',
-  symlink: 'there are no symbolic links, which leases are made of',
-  link: 'there are no hard links: a fork copies what it could share',
+  symlink: 'there are no symbolic links, which the locks of sessions and of the vault are made of',
+  link: 'there are no hard links, which claims are made of',
   sync: 'nothing there can be made durable',
 }
 
 /** Abilities without which nothing works, and those without which something is lost. */
 const needed: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
-  home: ['create', 'rename', 'symlink', 'sync'],
+  home: ['create', 'rename', 'symlink', 'link', 'sync'],
   temp: ['create', 'rename'],
 }
 const wanted: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
-  home: ['modes', 'link'],
+  home: ['modes'],
   temp: ['modes'],
 }
 

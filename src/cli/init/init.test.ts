@@ -146,7 +146,10 @@ test('without a terminal it needs --yes, and a mistake is refused before anythin
   for (const [args, message] of [
     [[], 'needs --yes where there is no terminal'],
     [['--purge', '--yes'], '--purge goes with --remove only'],
-    [['--remove', '--mcp', '--yes'], 'leave --timer and --mcp out'],
+    [['--remove', '--mcp', '--yes'], 'leave --timer, --mcp and --keep-ignored out'],
+    [['--yes', '--keep-ignored', '../.env'], 'names no files'],
+    [['--yes', '--keep-ignored', 'secrets/'], 'names no files'],
+    [['--yes', '--keep-ignored', ''], 'names no files'],
   ] as const) {
     const { code, stdout } = await user.init(...args)
     expect(code).toBe(2)
@@ -169,6 +172,29 @@ test('--mcp adds the server, and --remove takes it back', async () => {
   expect(readFileSync(join(user.user, '.claude.json'), 'utf8')).toContain('"stint"')
   await user.answer('--remove', '--yes')
   expect(existsSync(join(user.user, '.claude.json'))).toBe(false)
+})
+
+test('--keep-ignored makes restore points keep .env, once, and --remove takes it back', async () => {
+  const patterns = join(user.home, 'points/keep-ignored')
+  const keep = ['--keep-ignored', '.env*', '--keep-ignored', '*.local']
+  await user.answer('--yes', ...keep)
+  expect(user.read(patterns)).toBe('.env*\n*.local\n')
+  const again = [await user.answer(), await user.answer(...keep)]
+  expect(again.flatMap(({ steps }) => steps.filter(({ is_due }) => is_due))).toEqual([])
+  await user.answer('--yes', '--keep-ignored', '*.key')
+  expect(user.read(patterns)).toBe('.env*\n*.local\n*.key\n')
+
+  await user.git('init', '-q')
+  writeFileSync(join(user.project, '.gitignore'), '.env\n')
+  writeFileSync(join(user.project, '.env'), 'KEY=1\n')
+  await user.stint(['run', '--lock', '--', 'rm', '.env'], { cwd: user.project })
+  const undone = await user.stint(['undo', '--yes'], { cwd: user.project })
+  expect(undone.code).toBe(0)
+  expect(user.read(join(user.project, '.env'))).toBe('KEY=1\n')
+
+  const { steps } = await user.answer('--remove', '--yes')
+  expect(steps.map(({ name }) => name)).toContain('points')
+  expect(existsSync(patterns)).toBe(false)
 })
 
 test('the line in .zshrc is appended behind a link, and taken out again', async () => {

@@ -13,7 +13,7 @@ import { confirm } from '../terminal/confirm.ts'
 import { showWork } from '../terminal/progress.ts'
 import { shortPath } from '../text/format.ts'
 import { describeData, purgeStep, stepsBack } from './steps-back.ts'
-import { setupSteps } from './setup-steps.ts'
+import { type SetupExtras, setupSteps } from './setup-steps.ts'
 import { applySteps, assertDone, describeStep, type Step, type StepData } from './step.ts'
 
 /** The answer of `stint init`. */
@@ -37,26 +37,32 @@ export const initCommand = defineBareCommand({
     'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
     timer: { type: 'boolean', help: 'also clean up and copy conversations every hour' },
     mcp: { type: 'boolean', help: 'also add the MCP server of stint to the agents that can use it' },
+    'keep-ignored': {
+      type: 'strings',
+      value: 'PATTERN',
+      help: 'also keep ignored files of this name in restore points, at most 1 MiB each; may be repeated',
+    },
     remove: { type: 'boolean', help: 'take everything back but your data' },
     purge: { type: 'boolean', help: 'with --remove: delete your data, too' },
   },
   examples: [
     ['stint init', 'for every agent found'],
     ['stint init --dry-run', 'only show what it would do'],
+    ["stint init --keep-ignored '.env*'", '`stint undo` brings back .env files, too'],
     ['stint init --remove', 'take it back; conversations and restore points stay'],
   ],
   async run(context, { options }): Promise<InitData> {
-    const { remove, purge, timer, mcp } = options
+    const { remove, purge, timer, mcp, 'keep-ignored': keepIgnored } = options
     if (purge && !remove) throw new StintError('ARG_ERROR', '--purge goes with --remove only')
-    if (remove && (timer || mcp))
+    if (remove && (timer || mcp || keepIgnored.length > 0))
       throw new StintError(
         'ARG_ERROR',
-        '--remove takes back timer and MCP server anyway: leave --timer and --mcp out',
+        '--remove takes everything back: leave --timer, --mcp and --keep-ignored out',
       )
     const workspace = findWorkspace().path
     const flags = { dryRun: options['dry-run'], yes: options.yes }
     if (remove) return await takeBack(context, workspace, { ...flags, purge })
-    return await setUp(context, workspace, { ...flags, timer, mcp })
+    return await setUp(context, workspace, { ...flags, timer, mcp, keepIgnored })
   },
   render: renderInit,
 })
@@ -73,9 +79,10 @@ const secretsNote =
 async function setUp(
   context: BareContext,
   workspace: string,
-  { timer, mcp, ...flags }: Flags & { timer: boolean; mcp: boolean },
+  { dryRun, yes, ...extras }: Flags & SetupExtras,
 ): Promise<InitData> {
-  const all = await setupSteps(context, workspace, { timer, mcp })
+  const flags = { dryRun, yes }
+  const all = await setupSteps(context, workspace, extras)
   const plan = { intro: 'stint init will', outro: [secretsNote, '`stint init --remove` takes it back.'] }
   const steps = await makeSteps(context, all, { ...flags, ...plan })
   const data: InitData = { dry_run: flags.dryRun, removes: false, steps, trial: [], data: null, next: [] }

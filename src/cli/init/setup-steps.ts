@@ -2,18 +2,19 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findAgents } from '../../agents/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { stintHome } from '../../base/fs/home.ts'
+import { ensureHome, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
 import type { Change } from '../../hooks/install/change.ts'
 import { installHooks } from '../../hooks/install/install.ts'
-import { installServer, serversToInstall } from '../../hooks/install/mcp/install-server.ts'
+import { installServer, serversToInstall } from '../../mcp/install/install-server.ts'
 import { type HookTarget, targetsToInstall } from '../../hooks/install/target.ts'
 import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from '../../points/index.ts'
 import { openVault, surveyVault, syncVault, vaultDirectory } from '../../vault/index.ts'
 import { warnOnce } from '../../hooks/commands/report.ts'
-import { installTimer, uninstallTimer } from '../sweep/timer.ts'
+import { installTimer, uninstallTimer } from '../../sweep/commands/timer.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { plural, shortPath } from '../text/format.ts'
 import { completionStep } from './completion-file.ts'
@@ -21,12 +22,21 @@ import type { Step } from './step.ts'
 
 type Context = Pick<BareContext, 'warn' | 'signal' | 'quiet'>
 
+/** What `stint init` sets up only if its user asks for it. */
+export interface SetupExtras {
+  timer: boolean
+  mcp: boolean
+  /** Patterns of ignored files that restore points keep. */
+  keepIgnored: readonly string[]
+}
+
 /** Everything that `stint init` sets up, in order. Throws `NOT_FOUND` if the user has no agent. */
 export async function setupSteps(
   context: Context,
   workspace: string,
-  { timer, mcp }: { timer: boolean; mcp: boolean },
+  { timer, mcp, keepIgnored }: SetupExtras,
 ): Promise<Step[]> {
+  keepIgnored.forEach(checkPattern)
   const agents = findAgents(workspace).map(({ agent }) => agent)
   if (agents.length === 0)
     throw new StintError('NOT_FOUND', 'no agent was found here', {
@@ -38,6 +48,7 @@ export async function setupSteps(
   return [
     ...hooks,
     pointsStep(hooks.some(({ isDue }) => isDue)),
+    ...(keepIgnored.length > 0 ? [keepIgnoredStep(keepIgnored)] : []),
     vaultStep(context),
     ...completionStep(),
     ...(timer ? [timerStep()] : []),
@@ -77,6 +88,32 @@ const pointsStep = (isDue: boolean): Step => {
     isDue,
     text: `keep restore points of git worktrees that agents change in ${shortPath(path)}, for \`stint undo\``,
     apply: async () => 'restore points are taken from the next turn of an agent on',
+  }
+}
+
+/** Refuses a pattern that git cannot match against files: one would make every restore point fail. */
+function checkPattern(pattern: string): void {
+  const isUsable = /^[^\n\0]*[^/\n\0]$/.test(pattern) && !pattern.split('/').includes('..')
+  if (isUsable) return
+  throw new StintError('ARG_ERROR', `--keep-ignored ${JSON.stringify(pattern)} names no files`, {
+    hint: "Give the name of files in a worktree, such as '.env*' or 'config/*.local'.",
+  })
+}
+
+/** Adds to the patterns of earlier times. */
+function keepIgnoredStep(wanted: readonly string[]): Step {
+  const patterns = readKeptIgnored()
+  const all = [...new Set([...patterns, ...wanted])]
+  return {
+    name: 'points',
+    path: keptIgnoredFile(),
+    isDue: all.length > patterns.length,
+    text: `keep ignored files in restore points if their name matches ${wanted.join(' or ')}, up to 1 MiB each`,
+    apply: async () => {
+      ensureHome(stintHome())
+      setKeptIgnored(all)
+      return `ignored files are kept if they match ${all.join(' or ')}`
+    },
   }
 }
 

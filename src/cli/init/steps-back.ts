@@ -6,16 +6,17 @@ import { removeTree } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { forgetCodexTrust } from '../../hooks/install/doctor/codex-trust-file.ts'
 import { uninstallHooks } from '../../hooks/install/install.ts'
-import { serversToInspect, uninstallServer } from '../../hooks/install/mcp/install-server.ts'
+import { serversToInspect, uninstallServer } from '../../mcp/install/install-server.ts'
 import { allAgents } from '../../hooks/install/agents.ts'
 import { targetsToInspect } from '../../hooks/install/target.ts'
 import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { isInForce } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
+import { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from '../../points/index.ts'
 import { surveyVault, vaultDirectory } from '../../vault/index.ts'
 import { claimsIn } from '../health/leases.ts'
 import { readPointStores, sumPoints } from '../health/points.ts'
-import { uninstallTimer } from '../sweep/timer.ts'
+import { uninstallTimer } from '../../sweep/commands/timer.ts'
 import { plural, shortPath } from '../text/format.ts'
 import { completionRemoval } from './completion-file.ts'
 import type { Step } from './step.ts'
@@ -37,7 +38,24 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
       return [{ name: 'hooks', path: target.path, isDue: true, text, apply }]
     }),
   )
-  return [...hooks.flat(), ...(await serverRemoval(workspace)), ...completionRemoval(), ...timerRemoval()]
+  return [
+    ...hooks.flat(),
+    ...keptIgnoredRemoval(),
+    ...(await serverRemoval(workspace)),
+    ...completionRemoval(),
+    ...timerRemoval(),
+  ]
+}
+
+function keptIgnoredRemoval(): Step[] {
+  const patterns = readKeptIgnored()
+  if (patterns.length === 0) return []
+  const text = `keep no more ignored files in restore points (${patterns.join(', ')})`
+  const apply = async (): Promise<string> => {
+    setKeptIgnored([])
+    return 'ignored files are kept no more'
+  }
+  return [{ name: 'points', path: keptIgnoredFile(), isDue: true, text, apply }]
 }
 
 async function serverRemoval(workspace: string): Promise<Step[]> {

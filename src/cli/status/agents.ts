@@ -8,9 +8,8 @@ export interface AgentData extends InstalledAgent {
   hooks: string
   /** Whether the agent runs the hooks that are in: null for agents that ask nobody, and without hooks. */
   trust: WrittenTrust | null
-  /** Whether its hooks take restore points, and copy its conversations. */
+  /** Whether its hooks take restore points. */
   undo: boolean
-  vault: boolean
 }
 
 /** Finds the agents of this user; starts none. `hooks` are those that the status has found. */
@@ -26,7 +25,6 @@ export const gatherAgents = (workspace: string, hooks: StatusData['hooks']): Age
       hooks: first?.state ?? 'absent',
       trust: asksUser ? readCodexTrust(first.path) : null,
       undo: first?.undo ?? false,
-      vault: first?.vault ?? false,
     }
   })
 
@@ -35,11 +33,10 @@ export const agentName = ({ title, version }: Pick<AgentData, 'title' | 'version
   version === null ? title : `${title} ${version}`
 
 /** What a user wants to know about the hooks of an agent. */
-export function hooksText({ hooks, trust, undo, vault }: AgentData): string {
+export function hooksText({ hooks, trust, undo }: AgentData): string {
   if (hooks === 'absent') return 'no hooks'
   if (hooks !== 'installed') return `hooks ${hooks}`
   if (trust === 'untrusted') return 'hooks in, not trusted yet'
-  const without = [...(undo ? [] : ['restore points']), ...(vault ? [] : ['the vault'])]
-  const choice = without.length === 0 ? '' : `, without ${without.join(' and ')}`
+  const choice = undo ? '' : ', without restore points'
   return trust === 'unknown' ? `hooks in${choice}, trusted: …` : `hooks in${choice}`
 }

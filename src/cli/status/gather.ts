@@ -86,9 +86,8 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
       place,
       path,
       state,
-      /** Whether they take restore points, and feed the vault. */
+      /** Whether they take restore points. */
       undo: choices.undo !== false,
-      vault: choices.vault !== false,
     })),
     without_hooks: hooks?.without ?? [],
     findings: examination.checks.filter(isFinding),

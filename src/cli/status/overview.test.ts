@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, rmSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
@@ -76,6 +76,23 @@ test('stint alone shows the agents, what is at risk and one next step, on one sc
   expect(stdout).toMatch(/^ +Claude Code has lost 1 conversation already: only traces are left$/m)
   expect(stdout).toMatch(/^Next +stint init$/m)
   expect(stdout.split('\n').length).toBeLessThan(24)
+})
+
+test('a conversation that its agent has lost is shown with the minute at which it was last there', async () => {
+  user.plantTranscript(2)
+  await user.stint(['vault', 'sync'])
+  const before = await user.data()
+  expect(before.risks).toMatchObject({ agents: [{ saved: 0, last_there: null }] })
+  rmSync(user.projects, { recursive: true })
+  const { risks } = await user.data()
+  const syncedAt = risks?.last_sync ?? 0
+  const [lost] = risks?.agents ?? []
+  expect(lost?.saved).toBe(1)
+  // The sync that saw it last: when it began, or when it copied the conversation.
+  expect(Math.abs((lost?.last_there ?? 0) - syncedAt)).toBeLessThan(60_000)
+  expect((await user.show()).stdout).toMatch(
+    /Claude Code has lost 1 conversation that the vault still has,\s+last there\s+20\d\d-\d\d-\d\d\s+\d\d:\d\d$/m,
+  )
 })
 
 test('it fits on a screen of 80 columns and 24 rows', async () => {

@@ -11,7 +11,7 @@ import { whatOf } from '../../lease/commands/describe.ts'
 import { sessionColumns } from '../../session/commands/describe.ts'
 import { type Column, table } from '../text/table.ts'
 import { formatAge, formatDataSize, plural, shortPath } from '../text/format.ts'
-import { renderOwner } from '../temp/render-entries.ts'
+import { renderOwner } from '../../sweep/commands/temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
 /** The status as lines for a person. */

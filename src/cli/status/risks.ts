@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { surveyVault, titleOf, vaultDirectory } from '../../vault/index.ts'
-import { plural } from '../text/format.ts'
+import { formatTime, plural } from '../text/format.ts'
 
 /** Conversations whose deletion is nearer than this are due, in milliseconds. */
 const soonMs = 7 * 86_400_000
@@ -18,8 +18,9 @@ export interface RiskData {
     unkept: number
     /** Those of them that the agent deletes within a week, unless they are continued. */
     due: number
-    /** Conversations that only the vault has. */
+    /** Conversations that only the vault has, and when the last of them was still at its agent. */
     saved: number
+    last_there: number | null
     /** Conversations of which only traces are left. */
     gone: number
   }[]
@@ -34,11 +35,12 @@ export function gatherRisks(home: string): RiskData {
     kept: agents.reduce((sum, { kept }) => sum + kept, 0),
     bytes: agents.reduce((sum, { bytes }) => sum + bytes, 0),
     last_sync: Math.max(0, ...agents.map(({ synced_at }) => synced_at ?? 0)) || null,
-    agents: agents.map(({ agent, new: unkept, due, lost, gone }) => ({
+    agents: agents.map(({ agent, new: unkept, due, lost, lost_after, gone }) => ({
       agent,
       unkept,
       due,
       saved: lost,
+      last_there: lost_after,
       gone,
     })),
   }
@@ -47,14 +49,16 @@ export function gatherRisks(home: string): RiskData {
 /** A line for each thing at risk; none if nothing is. */
 export function riskLines({ agents }: RiskData): string[] {
   const conversations = (count: number): string => plural(count, 'conversation')
-  return agents.flatMap(({ agent, due, unkept, gone, saved }) => {
+  return agents.flatMap(({ agent, due, unkept, gone, saved, last_there }) => {
     const title = titleOf(agent as Parameters<typeof titleOf>[0])
     const rest = unkept - due
+    const seen =
+      last_there === null ? '' : `, last there ${formatTime(last_there, { utc: false }).slice(0, 16)}`
     return [
       ...(due > 0 ? [`${title} deletes ${conversations(due)} within a week that you have no copy of`] : []),
       ...(rest > 0 ? [`${title} has ${due > 0 ? `${rest} more` : conversations(rest)} without a copy`] : []),
       ...(gone > 0 ? [`${title} has lost ${conversations(gone)} already: only traces are left`] : []),
-      ...(saved > 0 ? [`${title} has lost ${conversations(saved)} that the vault still has`] : []),
+      ...(saved > 0 ? [`${title} has lost ${conversations(saved)} that the vault still has${seen}`] : []),
     ]
   })
 }

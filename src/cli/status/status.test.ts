@@ -153,7 +153,6 @@ test('each problem is named with its fix, and gone when the fix is done', async 
       path: join(world.user, '.claude/settings.json'),
       state: 'installed',
       undo: true,
-      vault: true,
     },
   ])
 })

@@ -3,7 +3,7 @@ import { blocksOf } from '../../../test/support/doc-blocks.ts'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { treeHash } from '../../../test/support/tree-hash.ts'
 import { selectCommand } from '../../command/select.ts'
-import { onlyReads } from '../reading/index.ts'
+import { onlyReads } from '../reading/only-reads.ts'
 import { stintCommands } from '../../cli/stint.ts'
 import { agentSnippet } from './snippet.ts'
 

@@ -1,10 +1,7 @@
-import { type EventJson, type Host, longPatienceMs } from './host.ts'
+import { type Host, longPatienceMs } from './host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 const matcher = 'Bash|apply_patch'
-
-/** Of the events that stint registers, only those of Codex have this. */
-export const isFromCodex = (json: EventJson): boolean => 'turn_id' in json
 
 export const codex = (): Host => ({
   name: 'codex',

@@ -1,9 +1,5 @@
-import { type EventJson, type Host, shortPatienceMs } from './host.ts'
+import { type Host, shortPatienceMs } from './host.ts'
 import { claude, claudeFields, claudeRefusal } from './claude.ts'
-
-/** For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite. */
-export const isFromCopilot = (json: EventJson): boolean =>
-  ('sessionId' in json && !('session_id' in json)) || ('timestamp' in json && !('transcript_path' in json))
 
 export const copilot = (): Host => ({
   name: 'copilot',

@@ -1,10 +1,7 @@
-import { type EventJson, type Host, shortPatienceMs } from './host.ts'
+import { type Host, shortPatienceMs } from './host.ts'
 import { claudeFields } from './claude.ts'
 
 const matcher = 'Shell|Write|StrReplace|ApplyPatch|Edit|EditNotebook|TabWrite|Delete'
-
-export const isFromCursor = (json: EventJson): boolean =>
-  'cursor_version' in json || ('conversation_id' in json && 'generation_id' in json)
 
 export const cursor = (): Host => ({
   name: 'cursor',

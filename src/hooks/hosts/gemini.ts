@@ -1,19 +1,8 @@
-import { type EventJson, type Host, shortPatienceMs } from './host.ts'
+import { type Host, shortPatienceMs } from './host.ts'
 import { claudeFields } from './claude.ts'
 
 // Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
 const matcher = '^(run_shell_command|write_file|replace)$'
-
-/** No other host has an event of such a name. */
-const isOwnEvent = (name: unknown): boolean =>
-  ['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'].some((own) => own === name)
-
-const sessionVariable = 'GEMINI_SESSION_ID'
-
-/** The variable alone proves nothing: any agent started from Gemini's shell inherits it. */
-export const isFromGemini = (json: EventJson, env: NodeJS.ProcessEnv): boolean =>
-  isOwnEvent(json.hook_event_name) ||
-  ('timestamp' in json && json.session_id === env[sessionVariable] && json.session_id !== undefined)
 
 export const gemini = (): Host => ({
   name: 'gemini',
@@ -30,7 +19,7 @@ export const gemini = (): Host => ({
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
-  sessionVariable,
+  sessionVariable: 'GEMINI_SESSION_ID',
   edits: ['write_file', 'replace'],
   shells: ['run_shell_command'],
   posixShells: ['run_shell_command'],

@@ -1,13 +1,13 @@
-import type { EventJson, Host, HostName } from './host.ts'
+import type { Host, HostName } from './host.ts'
 import { claude } from './claude.ts'
-import { codex, isFromCodex } from './codex.ts'
-import { copilot, isFromCopilot } from './copilot.ts'
-import { cursor, isFromCursor } from './cursor.ts'
-import { gemini, isFromGemini } from './gemini.ts'
+import { codex } from './codex.ts'
+import { copilot } from './copilot.ts'
+import { cursor } from './cursor.ts'
+import { gemini } from './gemini.ts'
 import { git } from './git.ts'
 import { opencode } from './opencode.ts'
 import { qwen } from './qwen.ts'
-import { isFromVscode, vscode } from './vscode.ts'
+import { vscode } from './vscode.ts'
 
 /** Every host, in the order of all lists; git, which is not an agent, comes last. */
 const makers: Readonly<Record<HostName, () => Host>> = {
@@ -27,15 +27,6 @@ export const hosts = {} as Readonly<Record<HostName, Host>>
 for (const [name, make] of Object.entries(makers)) {
   let made: Host | undefined
   Object.defineProperty(hosts, name, { enumerable: true, get: () => (made ??= make()) })
-}
-
-/** Recognizes the events of each host that also runs the hooks in the settings of another. */
-export const senders: Partial<Record<HostName, (json: EventJson, env: NodeJS.ProcessEnv) => boolean>> = {
-  codex: isFromCodex,
-  cursor: isFromCursor,
-  vscode: isFromVscode,
-  copilot: isFromCopilot,
-  gemini: isFromGemini,
 }
 
 export const isHostName = (text: unknown): text is HostName =>

@@ -1,18 +1,5 @@
-import { type EventJson, type Host, shortPatienceMs } from './host.ts'
+import { type Host, shortPatienceMs } from './host.ts'
 import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
-
-/**
- * VS Code sends a time with every event, as Copilot does, and mostly a transcript, as Claude Code does. Early
- * versions named all fields in camel case. Gemini CLI sends both, too, and passes its session in a variable.
- */
-export function isFromVscode(json: EventJson, env: NodeJS.ProcessEnv): boolean {
-  if ('sessionId' in json && 'hookEventName' in json) return true
-  if (typeof json.timestamp !== 'string' || json.session_id === env.GEMINI_SESSION_ID) return false
-  const { edits, shells, events } = vscode()
-  // Other hosts have none of these tools, except for `apply_patch`.
-  const isOwnTool = [...edits, ...shells].some((name) => name === json.tool_name && name !== 'apply_patch')
-  return isOwnTool || ('transcript_path' in json && events.some(({ name }) => name === json.hook_event_name))
-}
 
 /** The agents of VS Code (the harness "Local"), which run the hooks in Claude Code's settings. */
 export const vscode = (): Host => ({

@@ -69,9 +69,13 @@ export async function performUndo(planned: PlannedUndo): Promise<DescribedUndo> 
     id,
     dry_run: false,
     staged: staged.map(utf8Of),
-    take_back: isRedo ? `stint undo ${id}` : 'stint redo',
+    take_back: takeBackCommand(id, isRedo),
   }
 }
+
+/** The command that takes an undo back, or a redo. */
+export const takeBackCommand = (id: string, isRedo: boolean): string =>
+  isRedo ? `stint undo ${id}` : 'stint redo'
 
 /** Most sessions have no record, or their agent has it open: the activity log has every undo. */
 async function auditUndo(sessionIds: readonly string[], root: string, detail: object): Promise<void> {

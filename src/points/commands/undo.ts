@@ -13,6 +13,7 @@ import {
   performUndo,
   type PlannedUndo,
   planUndoOf,
+  takeBackCommand,
 } from './perform-undo.ts'
 import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
@@ -107,7 +108,7 @@ async function recover(
     kept: [],
     staged: [],
     changed_since: changedByOthers.map(utf8Of),
-    take_back: options.abort ? null : isRedo ? `stint undo ${id}` : 'stint redo',
+    take_back: options.abort ? null : takeBackCommand(id, isRedo),
   }
 }
 

@@ -12,7 +12,7 @@ export const vaultCommands: CommandGroup = {
     },
     sync: {
       summary: 'copy what is new',
-      load: async () => (await import('./sync.ts')).vaultSyncCommand,
+      load: async () => (await import('./change.ts')).vaultSyncCommand,
     },
     list: {
       summary: 'the newest conversations',
@@ -20,19 +20,19 @@ export const vaultCommands: CommandGroup = {
     },
     show: {
       summary: 'who said what in one of them',
-      load: async () => (await import('./show.ts')).vaultShowCommand,
+      load: async () => (await import('./read.ts')).vaultShowCommand,
     },
     restore: {
       summary: 'give one back to its agent',
-      load: async () => (await import('./restore.ts')).vaultRestoreCommand,
+      load: async () => (await import('./change.ts')).vaultRestoreCommand,
     },
     scan: {
       summary: 'find tokens and other secrets in them',
-      load: async () => (await import('./scan.ts')).vaultScanCommand,
+      load: async () => (await import('./read.ts')).vaultScanCommand,
     },
     rm: {
       summary: 'remove some for good',
-      load: async () => (await import('./rm.ts')).vaultRmCommand,
+      load: async () => (await import('./change.ts')).vaultRmCommand,
     },
   },
   examples: [

@@ -5,7 +5,7 @@ import { ifPossible } from '../../../base/errors/if-possible.ts'
 import { isNumber, isString } from '../../../base/text/fields.ts'
 import { agentHome } from '../agents.ts'
 import { objectOr } from '../json/parse.ts'
-import { parseToml } from '../mcp/toml-server.ts'
+import { parseToml } from '../settings/parse-toml.ts'
 import { decode, encode, readSettingsFile, writeSettingsFile } from '../settings/settings-file.ts'
 import { readSettingsJson } from './switches.ts'
 

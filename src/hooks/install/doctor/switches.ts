@@ -7,7 +7,7 @@ import { agentHome, allPlaces, settingsPath } from '../agents.ts'
 import { isSettingsAgent } from '../host-settings.ts'
 import { type Installation, type Problem, unreadableBy } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
-import { parseToml } from '../mcp/toml-server.ts'
+import { parseToml } from '../settings/parse-toml.ts'
 import { decode, readSettingsFile } from '../settings/settings-file.ts'
 
 /** Lists the settings that keep an agent from running installed hooks. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { seeded } from '../../../../test/support/random.ts'
 import { World } from '../../../../test/support/world.ts'
 import { shellWord } from '../../../base/text/escape.ts'
-import { gitOnlyReads } from '../../reading/index.ts'
+import { gitOnlyReads } from '../../reading/only-reads.ts'
 import { readingGitCommands } from '../../reading/reading-programs.ts'
 import { isOurShim, onlyReadsFunction, shimText } from './shim.ts'
 

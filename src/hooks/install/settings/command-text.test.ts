@@ -17,7 +17,6 @@ const choices = fc.record(
     record: fc.constant(true as const),
     prompts: fc.constant(false as const),
     undo: fc.constant(false as const),
-    vault: fc.constant(false as const),
   },
   { requiredKeys: [] },
 )

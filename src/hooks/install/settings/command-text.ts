@@ -56,7 +56,6 @@ export const choiceFlags = (choices: HookChoices): string[] => [
   ...(choices.record ? ['--record'] : []),
   ...(choices.prompts === false ? ['--no-prompts'] : []),
   ...(choices.undo === false ? ['--no-undo'] : []),
-  ...(choices.vault === false ? ['--no-vault'] : []),
 ]
 
 /**

@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import type { CommandContext } from '../context.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { timerMs } from '../../base/text/duration.ts'
+import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { metaDirectory } from '../../scratch/index.ts'
+import { formatBytes } from '../../base/text/size.ts'
+
+/** Limits on the contents of a directory; undefined means no limit. */
+interface Budget {
+  maxBytes: number | undefined
+  maxFiles: number | undefined
+}
+
+interface BudgetWatch {
+  /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
+  exceeded: Promise<never>
+  /**
+   * Measures once more after the program has ended, so that the result does not depend on the timing of the
+   * checks. If the program itself failed, an exceeded budget is only a warning: its exit code says more.
+   */
+  finish(exitCode: number): Promise<void>
+}
+
+const checkEveryMs = 100
+/** Pause after each check, as a multiple of the time it took: checks use at most 5 % of the time. */
+const pausePerCheck = 19
+
+/** Measures the run's scratch repeatedly, without the files of stint itself. */
+export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget: Budget): BudgetWatch {
+  let timer: NodeJS.Timeout | undefined
+  const warned = new Set<string>()
+  const warnOnce = (about: string, act: () => void): void => {
+    if (warned.has(about)) return
+    warned.add(about)
+    act()
+  }
+
+  const check = async (): Promise<void> => {
+    const size = await runInTurns(
+      measureSteps(tmpDir, {
+        skip: join(tmpDir, metaDirectory),
+        enough: (sofar) => budgetLevel(sofar, budget) === 'over',
+      }),
+    )
+    const level = budgetLevel(size, budget)
+    if (level === 'over') throw exceededBy(size, budget)
+    if (level === 'near')
+      warnOnce('near', () => warn(`BUDGET: over 80% of the budget: ${describeUse(size, budget)}`))
+    if (size.unreadable > 0)
+      warnOnce('unreadable', () =>
+        warn('BUDGET: some directories cannot be read; their contents are not counted'),
+      )
+  }
+
+  const finish = async (exitCode: number): Promise<void> => {
+    try {
+      await check()
+    } catch (error) {
+      if (exitCode === 0 || !(error instanceof StintError)) throw error
+      warn(`${error.code}: ${error.message}`)
+    }
+  }
+
+  const exceeded = new Promise<never>((_, reject) => {
+    const checkAgain = async (): Promise<void> => {
+      const began = systemClock.mono()
+      try {
+        await check()
+        const pauseMs = Math.max(checkEveryMs, pausePerCheck * (systemClock.mono() - began))
+        timer = setTimeout(() => void checkAgain(), timerMs(pauseMs)).unref()
+      } catch (error) {
+        reject(error as Error)
+      }
+    }
+    timer = setTimeout(() => void checkAgain(), checkEveryMs).unref()
+  })
+  exceeded.catch(() => {})
+  onCleanup(() => clearTimeout(timer))
+  return { exceeded, finish }
+}
+
+function exceededBy(size: TreeSize, budget: Budget): StintError {
+  const { bytes, disk_bytes, files } = size
+  const { maxBytes, maxFiles } = budget
+  const limit =
+    maxBytes !== undefined && countedBytes(size) > maxBytes
+      ? `max-bytes:${maxBytes}`
+      : `max-files:${maxFiles}`
+  return new StintError(
+    'BUDGET_EXCEEDED',
+    `the scratch has outgrown its budget: ${describeUse(size, budget)}`,
+    {
+      detail: `bytes=${bytes} disk_bytes=${disk_bytes} files=${files} limit=${limit}`,
+      phase: 'execution',
+      facts: { bytes, disk_bytes, files },
+    },
+  )
+}
+
+type Size = Pick<TreeSize, 'bytes' | 'disk_bytes' | 'files'>
+
+/** The larger size: small files take more than their length, and some file systems count no blocks. */
+const countedBytes = ({ bytes, disk_bytes }: Size): number => Math.max(bytes, disk_bytes)
+
+/** The share of a budget above which stint warns. */
+const nearShare = 0.8
+
+export function budgetLevel(size: Size, { maxBytes, maxFiles }: Budget): 'within' | 'near' | 'over' {
+  const isPast = (share: number): boolean =>
+    (maxBytes !== undefined && countedBytes(size) > maxBytes * share) ||
+    (maxFiles !== undefined && size.files > maxFiles * share)
+  return isPast(1) ? 'over' : isPast(nearShare) ? 'near' : 'within'
+}
+
+/** Formats the use of each limit that is set, as in `1.2 MiB of 1 MiB, 3 of 10 files`. */
+function describeUse(size: Size, { maxBytes, maxFiles }: Budget): string {
+  return [
+    maxBytes === undefined ? '' : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
+    maxFiles === undefined ? '' : `${size.files} of ${maxFiles} files`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
+}

@@ -1,0 +1,128 @@
+import { formatBytes } from '../../../base/text/size.ts'
+import { defineBareCommand } from '../../../command/define-command.ts'
+import type { Screen } from '../../../command/stdio.ts'
+import { findRoot } from '../../../scratch/index.ts'
+import {
+  type EntryTotals,
+  type HistorySummary,
+  type MeasuredEntry,
+  measureEntries,
+  sortEntries,
+  sumEntries,
+  summarizeHistory,
+} from '../../index.ts'
+import { intervalOption, readInterval } from '../../../cli/interval.ts'
+import { showWork } from '../../../cli/terminal/progress.ts'
+import { watchScreen } from '../../../cli/terminal/watch-screen.ts'
+import { formatAge, formatSpace, plural } from '../../../cli/text/format.ts'
+import { table } from '../../../cli/text/table.ts'
+import { renderEntries } from './render-entries.ts'
+
+const largestShown = 5
+
+interface StatsData {
+  /** Milliseconds since the epoch. */
+  at: number
+  root: string | null
+  now: EntryTotals
+  by_kind: Partial<Record<MeasuredEntry['kind'], number>>
+  largest: MeasuredEntry[]
+  history: HistorySummary | null
+}
+
+export const tempStatsCommand = defineBareCommand({
+  name: 'stats',
+  summary: 'How much there is now, and what sweeps have found and removed. Every `stint sweep` adds a line.',
+  examples: [
+    ['stint temp stats', 'now, and since the first sweep'],
+    ['stint temp stats --json', 'for scripts'],
+  ],
+  run: (context): Promise<StatsData> => showWork('measuring', context, gatherStats),
+  render: (data, screen) => renderStats(data, screen).join('\n'),
+})
+
+export const tempWatchCommand = defineBareCommand({
+  name: 'watch',
+  summary: 'Shows what `stint temp stats` shows, kept up to date until it is stopped.',
+  options: intervalOption,
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint temp watch', 'every two seconds'],
+    ['stint temp watch --interval 10s --json >temp.jsonl', 'one JSON object a line'],
+  ],
+  run: (context, { options }) =>
+    watchScreen(context, readInterval(options.interval), {
+      called: 'stint temp watch',
+      look: () => showWork('measuring', context, gatherStats),
+      render: (data, screen) => ({ body: renderStats(data, screen) }),
+      // Where it cannot redraw, it prints every look, whether something has changed or not.
+      stableFields: ({ at }) => at,
+    }),
+})
+
+/** Measures the temp directory, and reads its history. */
+async function gatherStats(): Promise<StatsData> {
+  const at = Date.now()
+  const entries = await measureEntries(at)
+  const now = sumEntries(entries)
+  return {
+    at,
+    root: findRoot()?.path ?? null,
+    now,
+    by_kind: countKinds(entries),
+    largest: sortEntries(entries, 'size').slice(0, largestShown),
+    history: (await summarizeHistory(now)) ?? null,
+  }
+}
+
+function countKinds(entries: readonly MeasuredEntry[]): StatsData['by_kind'] {
+  const counts: StatsData['by_kind'] = {}
+  for (const { kind } of entries) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
+}
+
+function renderStats(data: StatsData, { columns }: Pick<Screen, 'columns'>): string[] {
+  const { root, now, by_kind, largest, history } = data
+  const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
+  return [
+    `now: ${formatSpace(now)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
+    `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
+    ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/', columns)]),
+    '',
+    ...(history === null
+      ? ['no history yet: `stint sweep` writes it']
+      : renderHistory(data, history, columns)),
+  ]
+}
+
+function renderHistory({ at, now }: StatsData, history: HistorySummary, columns: number): string[] {
+  const { sweeps, since, removed, disk_freed, figures } = history
+  const rows = (['disk_bytes', 'entries', 'orphans'] as const).map((name) => ({
+    name,
+    format: name === 'disk_bytes' ? formatBytes : String,
+    now: now[name],
+    ...figures[name],
+  }))
+  type Row = (typeof rows)[number]
+  const amount = (title: string, of: (row: Row) => number, isSigned = false) => ({
+    title,
+    cell: (row: Row) =>
+      `${isSigned && of(row) !== 0 ? (of(row) < 0 ? '-' : '+') : ''}${row.format(Math.abs(of(row)))}`,
+    align: 'right' as const,
+  })
+  return [
+    `${plural(sweeps, 'sweep')} in ${formatAge(at - since)}: removed ${removed}, freed ${formatBytes(disk_freed)}`,
+    ...table(
+      rows,
+      [
+        { title: '', cell: ({ name }) => (name === 'disk_bytes' ? 'disk' : name) },
+        amount('NOW', (row) => row.now),
+        amount('LEAST', ({ least }) => least),
+        amount('MOST', ({ most }) => most),
+        amount('CHANGE', ({ change }) => change, true),
+      ],
+      columns,
+    ),
+  ]
+}

@@ -1,0 +1,213 @@
+import type { Liveness } from '../../base/process/liveness.ts'
+import {
+  areInConflict,
+  type Claim,
+  type ClaimedTarget,
+  claimLiveness,
+  transcriptTime,
+  type Waiter,
+} from '../../lease/index.ts'
+import { promptedSessions } from '../../hooks/session-prompt.ts'
+import type { SessionState, SessionSummary } from '../../session/index.ts'
+import type { Incident, NowView, SessionTile, TileState } from '../protocol.ts'
+import { tileStates } from '../protocol.ts'
+import { describeClaim } from '../../lease/commands/describe.ts'
+import type { StatusData } from '../../cli/status/gather.ts'
+
+/** How many sessions are shown, and how many of the newest are read; the list of sessions has all. */
+export const maxTiles = 200
+
+/** Everything that the first page is made of. */
+interface NowFacts {
+  status: StatusData
+  targets: readonly ClaimedTarget[]
+  sessions: readonly SessionSummary[]
+  prompts: ReturnType<typeof promptedSessions>
+  incidents: readonly Incident[]
+  /** When a session last got, lost or was refused a claim; 0 if that is not known. */
+  lastActivityOf: (sessionId: string) => number
+  readOnly: boolean
+}
+
+/** The data of the first page. */
+export function nowView(facts: NowFacts): NowView {
+  const { status, incidents, readOnly } = facts
+  const { at, runs, findings } = status
+  const tiles = tilesOf(facts).sort(byNeed(at))
+  const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as Record<TileState, number>
+  for (const { state } of tiles) totals[state] += 1
+  return {
+    at,
+    read_only: readOnly,
+    tiles: tiles.slice(0, maxTiles),
+    totals,
+    runs,
+    incidents: [...incidents],
+    findings,
+  }
+}
+
+/** The facts about one session. */
+interface Known {
+  claims: { target: ClaimedTarget; claim: Claim }[]
+  waits: { target: ClaimedTarget; waiter: Waiter }[]
+  prompt?: NowFacts['prompts'][number]
+  summary?: SessionSummary
+}
+
+function tilesOf({ status, targets, sessions, prompts, lastActivityOf }: NowFacts): SessionTile[] {
+  const all = new Map<string, Known>()
+  const knownOf = (id: string): Known => {
+    const known = all.get(id) ?? { claims: [], waits: [] }
+    all.set(id, known)
+    return known
+  }
+  for (const target of targets) {
+    for (const claim of target.claims) knownOf(claim.session_id).claims.push({ target, claim })
+    for (const waiter of target.waiters) knownOf(waiter.session_id).waits.push({ target, waiter })
+  }
+  for (const prompt of prompts) knownOf(prompt.sessionId).prompt = prompt
+  for (const summary of sessions)
+    if (summary.state !== 'closed' || all.has(summary.id)) knownOf(summary.id).summary = summary
+  return [...all]
+    .filter(([, known]) => !hasEnded(known))
+    .map(([id, known]) => tileOf(id, known, lastAtOf(known, lastActivityOf(id)), status.at))
+}
+
+/** Whether a session was closed, and holds nothing any more. */
+const hasEnded = ({ summary, claims, waits, prompt }: Known): boolean =>
+  summary?.state === 'closed' && claims.length + waits.length === 0 && prompt === undefined
+
+/** The last sign of life of a session. */
+const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt: number): number =>
+  Math.max(
+    summary?.lastAt ?? 0,
+    prompt?.at ?? 0,
+    activityAt,
+    transcriptTime(prompt?.origin) ?? 0,
+    ...claims.map(({ claim }) => transcriptTime(claim.origin) ?? claim.acquired_at),
+    ...waits.map(({ waiter }) => waiter.since),
+  )
+
+function tileOf(session_id: string, known: Known, lastAt: number, now: number): SessionTile {
+  const { claims, waits, prompt, summary } = known
+  const described = claims.map(({ target, claim }) => ({
+    target,
+    row: describeClaim(claim, target.observation),
+  }))
+  const [wait] = waits
+  const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? prompt?.origin ?? null
+  const evidence = {
+    holds: described.map(({ row }) => ({ state: row.state, since: row.acquired_at })),
+    waitsSince: wait?.waiter.since,
+    liveness: livenessOf(known),
+    recorded: summary?.state,
+    lastAt,
+  }
+  return {
+    session_id,
+    ...tileStateOf(evidence, now),
+    origin,
+    agent: origin?.agent ?? summary?.tool ?? null,
+    pid: pidOf(known),
+    title: summary?.title ?? summary?.key ?? null,
+    purpose:
+      claims.find(({ claim }) => claim.purpose !== undefined)?.claim.purpose ??
+      origin?.prompt ??
+      prompt?.words ??
+      null,
+    holds: described.map(({ target: { key, workspace: name }, row }) => ({
+      key,
+      name,
+      paths: row.paths,
+      fence: row.fence,
+    })),
+    work: described.find(({ row }) => row.work !== null)?.row.work ?? null,
+    waits_for: wait === undefined ? null : waitOf(wait),
+    workspace:
+      claims[0]?.target.workspace ??
+      wait?.target.workspace ??
+      summary?.workspace ??
+      origin?.directory ??
+      null,
+    last_at: lastAt,
+    recorded: summary?.state ?? null,
+  }
+}
+
+const pidOf = ({ claims, waits, prompt, summary }: Known): number | null =>
+  claims[0]?.claim.holders[0]?.pid ??
+  waits[0]?.waiter.process.pid ??
+  prompt?.agent.pid ??
+  summary?.holder?.process.pid ??
+  null
+
+/** Alive if any of its processes is, dead if all are. */
+function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
+  const all = [
+    ...claims.map(({ target, claim }) => claimLiveness(claim, target.observation)),
+    ...waits.map(({ target, waiter }) => target.observation.liveness(waiter.process)),
+    ...(prompt === undefined ? [] : ['alive' as const]),
+  ]
+  if (all.includes('alive')) return 'alive'
+  if (all.length === 0) return undefined
+  return all.every((each) => each === 'dead') ? 'dead' : 'unknown'
+}
+
+function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_for'] {
+  const { key, workspace: name, claims } = target
+  const inTheWay = claims.filter((claim) => areInConflict(claim, waiter))
+  return {
+    key,
+    name,
+    paths: waiter.paths,
+    since: waiter.since,
+    held_by: inTheWay.map(({ session_id }) => session_id),
+  }
+}
+
+/** What is known about a session: from its claims, its waits, its agent and its record. */
+export interface TileEvidence {
+  /** Its claims, and since when it has had each. */
+  holds: readonly { state: 'held' | 'leftover'; since: number }[]
+  /** Since when it has waited for a claim. */
+  waitsSince?: number
+  /** Whether the processes that its claims and prompts name are alive; undefined if there are none. */
+  liveness?: Liveness
+  recorded?: SessionState
+  /** Its last sign of life. */
+  lastAt: number
+}
+
+/** A session that holds no claim counts as working for this long after a record, in milliseconds. */
+const recentMs = 30_000
+
+/** The state of a session as people see it, and since when. The first that fits counts. */
+export function tileStateOf(evidence: TileEvidence, now: number): { state: TileState; since: number } {
+  const { holds, waitsSince, liveness, recorded, lastAt } = evidence
+  const held = holds.find(({ state }) => state === 'held')
+  const hasCrashed = recorded === 'crashed' && liveness !== 'alive'
+  if (recorded === 'damaged') return { state: 'damaged', since: lastAt }
+  if (hasCrashed || (liveness === 'dead' && recorded !== 'closed')) return { state: 'crashed', since: lastAt }
+  if (waitsSince !== undefined) return { state: 'waiting', since: waitsSince }
+  if (held !== undefined) return { state: 'working', since: held.since }
+  if (holds[0] !== undefined) return { state: 'background', since: holds[0].since }
+  const isRecent = recorded === 'active' && now - lastAt <= recentMs
+  return { state: isRecent ? 'working' : 'idle', since: lastAt }
+}
+
+/** A crash or damage is worth a look first for this long, in milliseconds. */
+const newsMs = 24 * 3_600_000
+
+type RankedTile = Pick<SessionTile, 'session_id' | 'state' | 'since'>
+
+/** Sorts sessions: what needs a person first, then what moves; in each state the newest first. */
+export const byNeed =
+  (now: number) =>
+  (a: RankedTile, b: RankedTile): number =>
+    rankOf(a, now) - rankOf(b, now) || b.since - a.since || (a.session_id < b.session_id ? -1 : 1)
+
+const rankOf = ({ state, since }: RankedTile, now: number): number =>
+  (state === 'crashed' || state === 'damaged') && now - since > newsMs
+    ? tileStates.length
+    : tileStates.indexOf(state)

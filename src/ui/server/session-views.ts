@@ -1,0 +1,193 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { shellWord, visibleText } from '../../base/text/escape.ts'
+import {
+  type AuditRecord,
+  checkSessionId,
+  type BuiltInStore,
+  type Inspection,
+  sessionStates,
+} from '../../session/index.ts'
+import type { ActRow, EventPage, EventRow, ListedSession, SearchAnswer, SessionView } from '../protocol.ts'
+import { NewestItems } from '../../session/commands/audit/audit-lines.ts'
+import { describeSession } from '../../session/commands/describe.ts'
+import { listNewest } from '../../session/commands/list.ts'
+import { describeFound } from '../../session/commands/search.ts'
+import { describeInspected } from '../../session/commands/show.ts'
+import type { RequestFields } from './request-fields.ts'
+
+/** The first of the recorded sessions, newest activity first, and how many there are. */
+export async function listRecorded(
+  store: BuiltInStore,
+  query: RequestFields,
+  limit: number,
+): Promise<{ sessions: ListedSession[]; total: number }> {
+  const state = query.choice('state', sessionStates)
+  const text = query.text('text')?.toLowerCase()
+  if (state === undefined && text === undefined) {
+    const { sessions, total } = await listNewest(store, limit)
+    return { sessions: sessions.map(describeSession), total }
+  }
+  const matching = (await store.list()).filter(
+    ({ id, key = '', title = '', tool = '', workspace = '', ...each }) =>
+      (state === undefined || each.state === state) &&
+      (text === undefined ||
+        [id, key, title, tool, workspace].some((field) => field.toLowerCase().includes(text))),
+  )
+  return { sessions: matching.slice(0, limit).map(describeSession), total: matching.length }
+}
+
+/** Finds a text in the events of all sessions, as `stint sessions search` does. */
+export async function searchEvents(
+  store: BuiltInStore,
+  query: RequestFields,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const answer: SearchAnswer = { hits: [], unreadable: [] }
+  const limit = query.limit(200, 1000)
+  const events = store.search(query.need('q'), {
+    // A client that has gone ends the search.
+    onBytes: () => signal.throwIfAborted(),
+    onUnreadable: ({ id }, { message }) => answer.unreadable.push({ session_id: id, message }),
+  })
+  for await (const event of events) {
+    answer.hits.push({ ...describeFound(event), title: event.session.title ?? null, is_transcript: false })
+    if (answer.hits.length >= limit) break
+  }
+  return answer
+}
+
+/** Opens a session by its exact id. */
+export async function openSession(store: BuiltInStore, id: string): Promise<Inspection> {
+  checkSessionId(id)
+  return await store.inspect(id)
+}
+
+/** Characters of a slot's value that the page shows. */
+const maxSlotLength = 2000
+
+export async function viewSession(store: BuiltInStore, id: string): Promise<SessionView> {
+  const inspection = await openSession(store, id)
+  const { summary } = inspection
+  const values = await inspection.slots()
+  const described = await describeInspected(store, inspection)
+  const name = shellWord(id)
+  return {
+    ...described,
+    epoch: summary.holder?.epoch ?? null,
+    slots: described.slots.map((slot) => ({
+      ...slot,
+      value: visibleText(JSON.stringify(values[slot.ext]?.value) ?? '', maxSlotLength),
+    })),
+    commands: {
+      resume: `stint run --session ${name} --record -- COMMAND`,
+      fork: `stint sessions fork ${name}`,
+    },
+  }
+}
+
+/** Characters of the data of an event or an act in a page; `full` sends all of an event. */
+const maxDataLength = 2000
+/** Characters of the data of all events in a page with `full`. Escapes may make it six times as long. */
+const maxFullLength = 32 << 20
+/** Acts that are sent with a page of events. */
+const maxActs = 500
+
+/**
+ * A page of the journal, and the acts of its time. It keeps the begin of each payload only, or with `full` at
+ * most `maxFullLength` characters, so its memory does not grow with the session or with its events.
+ */
+export async function readEventPage(
+  store: BuiltInStore,
+  id: string,
+  query: RequestFields,
+): Promise<EventPage> {
+  const inspection = await openSession(store, id)
+  const limit = query.limit(200, 1000)
+  const before = query.count('before')
+  const last = inspection.summary.records
+  const end = Math.min(last, (before ?? Number.POSITIVE_INFINITY) - 1)
+  const from = Math.max(1, end - limit + 1)
+  const isFull = query.text('full') === '1'
+  const events: EventRow[] = []
+  let length = 0
+  let nextAt = Number.POSITIVE_INFINITY
+  // An older page reads one event more, at which its acts end.
+  for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
+    if (event.seq > end && before !== undefined) nextAt = event.at
+    else {
+      const json = JSON.stringify(event.data) ?? ''
+      length += json.length
+      if (isFull && length > maxFullLength) throw pageTooLarge(id)
+      const isWhole = isFull || json.length <= maxDataLength
+      events.push(isWhole ? event : { ...event, data: beginOf(json), cut: json.length })
+    }
+  const beginsAt = from === 1 ? 0 : (events[0]?.at ?? Number.POSITIVE_INFINITY)
+  const { acts, leftOut } = await readActs(inspection, beginsAt, nextAt)
+  return {
+    events,
+    acts,
+    acts_left_out: leftOut,
+    last,
+  }
+}
+
+/** A copy of the begin of a string: `slice` alone would keep all of the string in memory. */
+const beginOf = (text: string): string =>
+  Buffer.from(text.slice(0, maxDataLength), 'utf16le').toString('utf16le')
+
+const pageTooLarge = (id: string): StintError =>
+  new StintError('ARG_ERROR', `the events of this page have more than ${maxFullLength >> 20} MiB of data`, {
+    hint: `Ask for fewer (limit), or read them with \`stint sessions tail ${shellWord(id)} --json\`.`,
+  })
+
+/** The acts with their outcomes, and the notes, that began from a time on and before another. */
+async function readActs(
+  inspection: Inspection,
+  from: number,
+  before: number,
+): Promise<{ acts: ActRow[]; leftOut: number }> {
+  const newest = new NewestItems<ActRow>(maxActs)
+  /** Acts without an outcome so far. */
+  const open = new Map<string, ActRow>()
+  let matching = 0
+  for await (const line of inspection.audit()) {
+    const begun = line.type === 'outcome' ? open.get(line.act ?? '') : undefined
+    if (begun !== undefined) {
+      begun.outcome = outcomeOf(line, begun.at)
+      open.delete(line.act ?? '')
+      continue
+    }
+    const row = actRow(line)
+    if (row.act !== null && line.type === 'intent') open.set(row.act, row)
+    if (row.at < from || row.at >= before) continue
+    matching += 1
+    newest.push(row)
+  }
+  return { acts: newest.items, leftOut: Math.max(0, matching - maxActs) }
+}
+
+/** The act that an audit line begins. An outcome whose intent is missing is an act that took no time. */
+const actRow = (line: AuditRecord): ActRow => ({
+  seq: line.seq,
+  act: line.act ?? null,
+  at: line.at,
+  type: line.type === 'note' ? 'note' : 'act',
+  action: line.action,
+  subject: line.subject ?? null,
+  key: line.key ?? null,
+  outcome: line.type === 'outcome' ? outcomeOf(line, line.at) : null,
+  detail: detailOf(line),
+})
+
+/** The detail of an act; the begin of its JSON if it is large. */
+function detailOf({ detail = null }: AuditRecord): unknown {
+  const json = JSON.stringify(detail)
+  return json.length <= maxDataLength ? detail : `${beginOf(json)}…`
+}
+
+const outcomeOf = ({ at, ok, error }: AuditRecord, begunAt: number): NonNullable<ActRow['outcome']> => ({
+  at,
+  duration_ms: Math.max(0, at - begunAt),
+  ok: ok === true,
+  error: error?.message ?? null,
+})

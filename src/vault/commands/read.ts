@@ -1,0 +1,109 @@
+import { join } from 'node:path'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { isTerminal } from '../../base/process/terminal.ts'
+import { visibleAnswer, visibleJson, visibleLines, visibleText } from '../../base/text/escape.ts'
+import { print, printLines } from '../../cli/terminal/print.ts'
+import { showWork } from '../../cli/terminal/progress.ts'
+import { formatTime, plural, utcOption, type Zone } from '../../cli/text/format.ts'
+import { type Column, table } from '../../cli/text/table.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import {
+  type Entry,
+  type FoundSecret,
+  listConversations,
+  rawBytes,
+  readEntries,
+  scanVault,
+} from '../index.ts'
+import { agentOption, findConversation, vaultHere } from './find.ts'
+
+/** How much of the arguments and the output of a tool is shown. */
+const toolChars = 400
+
+export const vaultShowCommand = defineBareCommand({
+  name: 'show',
+  summary:
+    'A conversation as it can be read: who said what, and which tools were called. Tokens and secrets are masked.',
+  options: {
+    raw: { type: 'boolean', help: 'the bytes of the transcript, as they are: secrets included' },
+    file: { type: 'string', value: 'NAME', help: 'another file of it, such as that of a subagent' },
+    full: { type: 'boolean', help: `all of what tools got and returned, not only ${toolChars} characters` },
+    ...utcOption,
+  },
+  positionals: 'ID',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint vault show 3f6c', 'read it'],
+    ['stint vault show claude --raw | jq -c .type', 'the newest of an agent, as it is'],
+    ['stint vault show 3f6c --json', 'one JSON object an entry'],
+  ],
+  async run({ json }, { options, positionals }) {
+    const { agent, id } = findConversation(positionals).found
+    const directory = join(vaultHere(), agent, id)
+    if (options.raw) {
+      const onTerminal = await isTerminal(1)
+      for (const bytes of rawBytes(directory, options.file))
+        if (!print(onTerminal ? visibleAnswer(bytes.toString()) : bytes)) return
+      return
+    }
+    const { gate } = registerEnvironmentSecrets()
+    const entries = readEntries(directory, agent, options.file)
+    const shown = async function* (): AsyncGenerator<string> {
+      for (const entry of entries) {
+        const masked = { ...entry, text: gate.text(entry.text) }
+        yield json ? visibleJson(masked) : renderEntry(masked, options.full, options)
+      }
+    }
+    if (!(await printLines(shown()))) throw new StintError('CANCELLED', 'the reader is gone')
+  },
+})
+
+function renderEntry({ at, who, tool, text }: Entry, isFull: boolean, zone: Zone): string {
+  const time = at === undefined ? '' : `${formatTime(at, zone)}  `
+  const name = tool === undefined ? who : `${who} calls ${visibleText(tool, 100)}`
+  const isLong = !isFull && (who === 'tool' || tool !== undefined)
+  const shown =
+    isLong && text.length > toolChars ? `${text.slice(0, toolChars)}… [+${text.length - toolChars}]` : text
+  return `${time}${name}\n${visibleLines(shown).replace(/^/gm, '  ')}\n`
+}
+
+export const vaultScanCommand = defineBareCommand({
+  name: 'scan',
+  summary:
+    'Reports where conversations contain tokens, or secrets of this environment: the line and the kind, never the value.',
+  options: agentOption,
+  positionals: '[ID]',
+  examples: [
+    ['stint vault scan', 'all conversations'],
+    ['stint vault scan 3f6c --json', 'one of them, for scripts'],
+  ],
+  async run(context, { options: { agent }, positionals }) {
+    const vault = vaultHere()
+    const { gate } = registerEnvironmentSecrets()
+    const chosen =
+      positionals.length === 0
+        ? listConversations(vault, agent && [agent])
+        : [findConversation(positionals).found]
+    const secrets = await showWork('scanning', context, (update) =>
+      scanVault(vault, chosen, gate, (done) => update({ count: { done, total: chosen.length } })),
+    )
+    return { conversations: chosen.length, secrets }
+  },
+  render({ conversations, secrets }, { columns }) {
+    const affected = new Set(secrets.map(({ id }) => id)).size
+    return [
+      ...table(secrets, columnsOfScan, columns),
+      `${plural(secrets.length, 'secret')} in ${affected} of ${plural(conversations, 'conversation')}`,
+    ].join('\n')
+  },
+})
+
+const columnsOfScan: Column<FoundSecret>[] = [
+  { title: 'AGENT', cell: ({ agent }) => agent },
+  { title: 'ID', cell: ({ id }) => id, cut: 'middle', least: 9 },
+  { title: 'FILE', cell: ({ file }) => file, cut: 'middle', least: 12 },
+  { title: 'LINE', cell: ({ line }) => line, align: 'right' },
+  { title: 'KIND', cell: ({ kind }) => kind },
+]
