@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exportsOf, filesIn, sourceFiles, sourceImports } from './support/source-graph.ts'
+import { namesOfSeveralFiles } from './support/house.ts'
+import { filesIn, sourceImports } from './support/source-graph.ts'
 import { projectRoot } from './support/world.ts'
 
 const source = join(projectRoot, 'src')
@@ -93,13 +94,7 @@ test('a domain is imported from outside only through its index.ts', () => {
 })
 
 test('a name is exported by one file only', () => {
-  const filesOf = new Map<string, string[]>()
-  for (const file of sourceFiles().filter((name) => !name.endsWith('index.ts')))
-    for (const name of exportsOf(file)) filesOf.set(name, [...(filesOf.get(name) ?? []), file])
-  const doubled = [...filesOf]
-    .filter(([, files]) => files.length > 1)
-    .map(([name, files]) => `${name}: ${files.join(', ')}`)
-  expect(doubled).toEqual([])
+  expect(namesOfSeveralFiles()).toEqual([])
 })
 
 test('a test of a source file lies beside it, and its name begins with that of the file', () => {
