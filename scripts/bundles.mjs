@@ -20,7 +20,7 @@ export const loaded = {
   commands: {
     'watch-screen': 'src/cli/terminal/watch-screen.ts',
     'check-postgres': 'src/cli/health/postgres.ts',
-    doctor: 'src/cli/doctor/doctor.ts',
+    doctor: 'src/cli/health/doctor.ts',
     'session-repair': 'src/session/repair.ts',
     'examine-hooks': 'src/hooks/install/doctor/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',

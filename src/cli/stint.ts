@@ -71,7 +71,7 @@ export const stintCommands: CommandGroup = {
     },
     doctor: {
       summary: 'check that everything can work here',
-      load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
+      load: async () => (await import('./health/doctor.ts')).doctorCommand,
     },
     sweep: {
       summary: 'remove what dead runs left behind',

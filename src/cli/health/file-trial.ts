@@ -18,8 +18,7 @@ import { removeTree } from '../../base/fs/remove-tree.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createScratch } from '../../scratch/index.ts'
 import { type Check, fail, ok, warn } from './check.ts'
-import { type DirectoryRole, directoryVariable } from './directory.ts'
-import { nearestDirectory } from './file-system.ts'
+import { type DirectoryRole, directoryVariable, nearestDirectory } from './directory.ts'
 
 /** An ability that stint needs of a file system. */
 type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
@@ -143,14 +142,10 @@ const meanings: Readonly<Record<Ability, string>> = {
   sync: 'nothing there can be made durable',
 }
 
-/** Abilities without which nothing works, and those without which something is lost. */
+/** Abilities without which nothing works. Without `modes` it works, but others can read the files. */
 const needed: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
   home: ['create', 'rename', 'symlink', 'link', 'sync'],
   temp: ['create', 'rename'],
-}
-const wanted: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
-  home: ['modes'],
-  temp: ['modes'],
 }
 
 export function judgeFiles(role: DirectoryRole, trial: FileTrial): Check {
@@ -162,7 +157,6 @@ export function judgeFiles(role: DirectoryRole, trial: FileTrial): Check {
   const describe = (ability: Ability): string => `${meanings[ability]} (${trial[ability]})`
   const missing = needed[role].find((ability) => trial[ability] !== undefined)
   if (missing !== undefined) return fail(name, describe(missing), fix)
-  const lost = wanted[role].find((ability) => trial[ability] !== undefined)
-  if (lost !== undefined) return warn(name, describe(lost), fix)
-  return ok(name, `${[...needed[role], ...wanted[role]].join(', ')}: tried, all work`)
+  if (trial.modes !== undefined) return warn(name, describe('modes'), fix)
+  return ok(name, `${needed[role].join(', ')}, modes: tried, all work`)
 }

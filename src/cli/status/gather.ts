@@ -5,14 +5,20 @@ import { findRoot } from '../../scratch/index.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { Examination, isFinding } from '../health/check.ts'
-import { checkDirectory } from '../health/directory.ts'
-import { judgeSpace, readSpace } from '../health/file-system.ts'
+import { checkDirectory, judgeSpace, readSpace } from '../health/directory.ts'
 import { findHooks, judgeHooks } from '../health/hooks.ts'
-import { claimsIn, judgeHomeLeases, judgeLeases } from '../health/leases.ts'
-import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
-import { judgePoints, readPointStores, sumPoints } from '../health/points.ts'
+import {
+  claimsIn,
+  countStates,
+  judgeLeases,
+  judgeOrphans,
+  judgePoints,
+  judgeSessions,
+  readPointStores,
+  sumOrphans,
+  sumPoints,
+} from '../health/contents.ts'
 import type { ServerContents } from '../health/postgres.ts'
-import { countStates, judgeHomeSessions, judgeSessions } from '../health/sessions.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
 import { describeSession } from '../../session/commands/describe.ts'
@@ -60,10 +66,10 @@ export async function gatherStatus(sources: StatusSources = statusSources) {
   const orphans = sumOrphans(temp.entries)
   examination.add(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
-    ...(inHome.claims ? [judgeHomeLeases(inHome.claims, inHome.path ?? '')] : []),
-    ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
-    ...judgeHomeSessions(inHome.sessions),
-    ...judgeSessions(server?.sessions ?? [], { prefix: '', onServer: true }),
+    ...(inHome.claims ? [judgeLeases(inHome.claims, inHome.path)] : []),
+    ...(server ? [judgeLeases(server)] : []),
+    ...judgeSessions(inHome.sessions),
+    ...judgeSessions(server?.sessions ?? [], 'server'),
     ...judgePoints(inHome.points),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),

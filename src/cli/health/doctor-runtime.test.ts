@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { checkShell, judgeIdentity, judgeNode } from './runtime.ts'
+import { checkShell, judgeIdentity, judgeNode } from './doctor.ts'
 
 test('node: the version that package.json requires is the least', () => {
   const { engines } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {

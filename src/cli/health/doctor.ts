@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
-import { ownIdentity } from '../../base/process/liveness.ts'
+import { type Identity, ownIdentity } from '../../base/process/liveness.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
@@ -12,16 +13,19 @@ import { findTmp } from '../../base/fs/temp-directory.ts'
 import { createScratch, rootOf } from '../../scratch/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { measureEntries } from '../../sweep/index.ts'
-import { type Check, countLevels, Examination, fail, type Level, ok, renderCheck } from '../health/check.ts'
-import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
-import { checkMount, judgeSpace, readSpace } from '../health/file-system.ts'
-import { tryHome, tryTemp } from '../health/file-trial.ts'
-import { findHooks, judgeHooks } from '../health/hooks.ts'
-import { claimsIn, judgeHomeLeases } from '../health/leases.ts'
-import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
-import { judgePoints, readPointStores } from '../health/points.ts'
-import { checkShell, judgeIdentity, judgeNode } from '../health/runtime.ts'
-import { judgeHomeSessions } from '../health/sessions.ts'
+import { type Check, countLevels, Examination, fail, type Level, ok, renderCheck, warn } from './check.ts'
+import { checkDirectory, checkMount, type DirectoryRole, judgeSpace, readSpace } from './directory.ts'
+import { tryHome, tryTemp } from './file-trial.ts'
+import { findHooks, judgeHooks } from './hooks.ts'
+import {
+  claimsIn,
+  judgeLeases,
+  judgeOrphans,
+  judgePoints,
+  judgeSessions,
+  readPointStores,
+  sumOrphans,
+} from './contents.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { showWork } from '../terminal/progress.ts'
 import { plural, shortPath } from '../text/format.ts'
@@ -67,17 +71,17 @@ async function examineAll(examination: Examination): Promise<void> {
   await examination.check('mcp', checkServers)
   await examination.check('postgres', async () => {
     const url = storeOfEnvironment()
-    return url === undefined ? [] : await (await import('../health/postgres.ts')).checkPostgres(url)
+    return url === undefined ? [] : await (await import('./postgres.ts')).checkPostgres(url)
   })
 }
 
 async function examineHome(examination: Examination, home: string): Promise<void> {
   const isUsable = await examineDirectory(examination, 'home', home)
   const claims = await examination.look('leases', () => claimsIn(home), isUsable)
-  if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
+  if (claims !== undefined) examination.add(judgeLeases(claims, home))
   await examination.check('home files', () => tryHome(home), isUsable)
   await examination.check('points', async () => judgePoints(await readPointStores(home)), isUsable)
-  await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
+  await examination.check('sessions', async () => judgeSessions(await listSessionsIn(home)), isUsable)
 }
 
 async function examineTemp(examination: Examination, root: string): Promise<void> {
@@ -128,4 +132,42 @@ function renderDoctor({ checks, counts }: DoctorData, screen: Screen): string {
   const { ok, warn, fail } = counts
   const summary = `${plural(checks.length, 'check')}: ${ok} fine, ${plural(warn, 'warning')}, ${plural(fail, 'failure')}`
   return [...checks.flatMap((check) => renderCheck(check, screen)), screen.paint.bold(summary)].join('\n')
+}
+
+const [leastMajor, leastMinor] = [20, 15] as const
+
+/** Is this version of Node new enough? */
+export function judgeNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return ok('node', version)
+  const needed = `${leastMajor}.${leastMinor}`
+  return fail('node', `${version} is too old: ${needed} is needed`, `Install Node ${needed} or newer.`)
+}
+
+/** Can a process be identified, so that a new one is never taken for it? */
+export function judgeIdentity({ started, boot, host }: Identity): Check {
+  const name = 'processes'
+  if (started === null)
+    return warn(
+      name,
+      'the start time of a process is unknown: a new process with a reused pid passes for a dead one',
+      'Mount /proc. Without it, what dead processes left is removed only when its time is over.',
+    )
+  if (boot === '' || host === '')
+    return warn(
+      name,
+      `there is no ${boot === '' ? 'boot id' : 'machine id'}: after a restart, processes from before it cannot be recognised as dead`,
+      host === '' ? 'systemd-machine-id-setup, or write 32 hex digits into /etc/machine-id.' : 'Mount /proc.',
+    )
+  return ok(name, 'processes can be identified reliably, even across restarts')
+}
+
+/** Is there a shell for the guard? */
+export function checkShell(path = '/bin/sh'): Check {
+  if (existsSync(path)) return ok('guard', `${path} is there to clean up after \`kill -9\``)
+  return warn(
+    'guard',
+    `there is no ${path}: after \`kill -9\` of a run its children go on, and its scratch stays until a sweep`,
+    'Install a shell.',
+  )
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { judgeMount, judgeSpace, readSpace } from './file-system.ts'
+import { judgeMount, judgeSpace, readSpace } from './directory.ts'
 
 test.each([
   ['home', 'ext4', 'rw', 'ok'],

@@ -18,7 +18,7 @@ import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { type Finished, projectRoot, stintBin, type World } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import type { Check, Level } from '../health/check.ts'
+import type { Check, Level } from './check.ts'
 
 interface Diagnosis {
   code: number | null

@@ -6,7 +6,7 @@ import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 import { hosts } from '../../hooks/hosts/hosts.ts'
-import type { Check, Level } from '../health/check.ts'
+import type { Check, Level } from './check.ts'
 
 /** What `stint doctor` says about hooks. */
 interface HookDiagnosis {

@@ -3,7 +3,7 @@ import { LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { postgresWorld } from '../../../test/support/postgres-world.ts'
 import type { World } from '../../../test/support/world.ts'
-import type { Check } from '../health/check.ts'
+import type { Check } from './check.ts'
 import type { StatusData } from '../status/gather.ts'
 
 let server: PostgresServer
