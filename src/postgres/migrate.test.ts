@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { interceptedPool } from '../../test/support/intercepted-pool.ts'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { migrate } from './migrate.ts'
 import { migrationScript, schemaVersion as version } from './schema.ts'
@@ -49,16 +50,7 @@ test('the SQL script creates the same schema as the migration, and changes nothi
 test('a migration that fails leaves nothing behind, and the next one starts over', async () => {
   const database = await server.createDatabase()
   const real = server.pool({ database })
-  const broken = {
-    query: (sql: string, values?: unknown[]) => real.query(sql, values),
-    async connect() {
-      const client = await real.connect()
-      return {
-        query: (sql: string) => (sql.startsWith('INSERT') ? client.query('SELECT 1 / 0') : client.query(sql)),
-        release: () => client.release(),
-      }
-    },
-  }
+  const broken = interceptedPool(real, (sql, run) => run(sql.startsWith('INSERT') ? 'SELECT 1 / 0' : sql))
   await expect(migrate({ pool: broken })).rejects.toThrow('division by zero')
   expect(await catalog(database)).toEqual([])
   expect(await migrate({ pool: real })).toEqual({ created: true, version })

@@ -7,24 +7,35 @@ import { NotReplicated } from './postgres-errors.ts'
  */
 export interface PostgresPool {
   query(sql: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
-  connect(): Promise<PostgresClient>
+  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void
 }
 
 export interface PostgresClient {
   query(sql: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
   /** With a reason, the pool closes the connection instead of reusing it. */
   release(reason?: Error | boolean): void
-  on?(event: 'error' | 'notice', listener: (message: PostgresMessage) => void): unknown
-  removeListener?(event: 'error' | 'notice', listener: (message: PostgresMessage) => void): unknown
-}
-
-/** An error of a connection, or a warning of the server. */
-export interface PostgresMessage {
-  /** The function of the server that has sent it; no setting translates it. */
-  routine?: string
+  /** A message is an error of the connection, or a warning of the server: `routine` is what has sent it. */
+  on(event: 'error' | 'notice', listener: (message: { routine?: string }) => void): unknown
+  removeListener(event: 'error' | 'notice', listener: (message: { routine?: string }) => void): unknown
 }
 
 export type SqlRow = Record<string, unknown>
+
+const ignoreError = (): void => {}
+
+/**
+ * Takes a connection of the pool. A connection that breaks emits 'error', which ends a process that has no
+ * listener. So the listener is added in the callback: an answer and the error that ends the connection may
+ * arrive in one packet, and `pg` emits both before a promise continues (pool.test.ts).
+ */
+const takeConnection = (pool: PostgresPool): Promise<PostgresClient> =>
+  new Promise((resolve, reject) =>
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error)
+      client.on('error', ignoreError)
+      resolve(client)
+    }),
+  )
 
 /**
  * Runs `act` on one connection. Rejects with `NotReplicated` if the server reports a commit as done although
@@ -34,16 +45,13 @@ export async function onConnection<Result>(
   pool: PostgresPool,
   act: (client: PostgresClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await pool.connect()
+  const client = await takeConnection(pool)
   let broken: Error | undefined
   let isReplicated = true
-  // A broken connection rejects its query, and emits 'error', which would end a process without a listener.
-  const ignore = (): void => {}
-  const onNotice = ({ routine }: PostgresMessage): void => {
+  const onNotice = ({ routine }: { routine?: string }): void => {
     if (routine === 'SyncRepWaitForLSN') isReplicated = false
   }
-  client.on?.('error', ignore)
-  client.on?.('notice', onNotice)
+  client.on('notice', onNotice)
   try {
     const result = await act(client)
     if (!isReplicated) throw new NotReplicated('the synchronous standby has not confirmed the change')
@@ -55,8 +63,10 @@ export async function onConnection<Result>(
     })
     throw error
   } finally {
-    client.removeListener?.('error', ignore)
-    client.removeListener?.('notice', onNotice)
+    client.removeListener('notice', onNotice)
+    // The pool listens again once it has the connection back. One that is closed as broken has no listener
+    // but this, and the server may still send why it ended the connection.
+    if (broken === undefined) client.removeListener('error', ignoreError)
     client.release(broken)
   }
 }

@@ -14,14 +14,15 @@ export function interceptedPool(
       intercept(sql, (changed) => on.query<SqlRow>(changed, values))
   return {
     query: query(pool),
-    async connect() {
-      const client = await pool.connect()
-      return {
-        query: query(client),
-        release: (reason) => client.release(reason),
-        on: (event, listener) => client.on(event, listener),
-        removeListener: (event, listener) => client.removeListener(event, listener),
-      }
-    },
+    connect: (callback) =>
+      pool.connect((error, client) => {
+        if (client === undefined) return callback(error, undefined)
+        callback(undefined, {
+          query: query(client),
+          release: (reason) => client.release(reason),
+          on: (event, listener) => client.on(event, listener),
+          removeListener: (event, listener) => client.removeListener(event, listener),
+        })
+      }),
   }
 }

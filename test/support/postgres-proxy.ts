@@ -9,8 +9,13 @@ import { join } from 'node:path'
  * - `cut before`: the connection is cut before the statement reaches the server.
  * - `cut after`: the server carries out the statement, and the connection is cut before its answer arrives.
  * - `silence`: the server carries out the statement, and the connection stays open without an answer.
+ * - `end with answer`: the answer and the error with which the server ends the connection are one packet.
  */
-type Fault = 'cut before' | 'cut after' | 'silence'
+type Fault = 'cut before' | 'cut after' | 'silence' | 'end with answer'
+
+/** The ErrorResponse of a server that ends the connection. */
+const fields = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'
+const ended = Buffer.concat([Buffer.from([0x45, 0, 0, 0, fields.length + 4]), Buffer.from(fields)])
 
 const socketName = '.s.PGSQL.5432'
 
@@ -53,7 +58,7 @@ export class PostgresProxy implements AsyncDisposable {
 
   #connect(client: Socket, path: string): void {
     const server = createConnection(path)
-    let answers: 'pass' | 'cut' | 'swallow' = 'pass'
+    let fault: Fault | undefined
     for (const [socket, other] of [
       [client, server],
       [server, client],
@@ -66,15 +71,16 @@ export class PostgresProxy implements AsyncDisposable {
       })
     }
     client.on('data', (data) => {
-      const kind = this.#takeFault(data)
-      if (kind === 'cut before') return client.destroy()
-      if (kind !== undefined) answers = kind === 'cut after' ? 'cut' : 'swallow'
+      fault ??= this.#takeFault(data)
+      if (fault === 'cut before') return client.destroy()
       server.write(data)
     })
     server.on('data', (data) => {
-      if (answers === 'pass') client.write(data)
       // `Z` (ReadyForQuery): the server has carried out the statement.
-      else if (answers === 'cut' && data.includes('Z\0\0\0\x05')) client.destroy()
+      const isDone = data.includes('Z\0\0\0\x05')
+      if (fault === undefined) client.write(data)
+      else if (fault === 'cut after' && isDone) client.destroy()
+      else if (fault === 'end with answer') client.write(isDone ? Buffer.concat([data, ended]) : data)
     })
   }
 

@@ -38,7 +38,10 @@ function rotatingPool(): PostgresPool {
   const connections = Array.from({ length: 4 }, () => server.pool({ database, max: 1 }))
   let turn = 0
   const next = (): pg.Pool => connections[(turn += 1) % connections.length] as pg.Pool
-  return { query: (sql, values) => next().query(sql, values), connect: () => next().connect() }
+  return {
+    query: (sql, values) => next().query(sql, values),
+    connect: (callback) => next().connect(callback),
+  }
 }
 
 describe.each<[string, () => PostgresPool]>([

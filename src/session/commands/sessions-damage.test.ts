@@ -121,6 +121,20 @@ test('verify --all names each damaged session, whatever is damaged', async () =>
   expect(errorOf(await world.run('verify', '--all', 'good'))?.code).toBe('ARG_ERROR')
 })
 
+test('verify --all names a session of another store, which is not damaged, and verifies the others', async () => {
+  await using world = new SessionWorld()
+  for (const id of ['a-foreign', 'mine']) await world.make(id, 1)
+  const manifest = world.path('a-foreign', 'manifest.json')
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"filesystem"', '"elsewhere"'))
+  const all = await world.run('verify', '--all')
+  expect(dataOf(all)).toMatchObject({ checked: 1, damaged: 0, sessions: [{ session_id: 'mine' }] })
+  const warning = expect.stringMatching(/a-foreign .*elsewhere.*RESUME_MISMATCH/) as string
+  expect([all.code, all.envelope().warnings]).toEqual([0, [warning]])
+  const one = await world.run('verify', 'a-foreign')
+  expect([one.code, errorOf(one)?.code]).toEqual([6, 'RESUME_MISMATCH'])
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ state: 'closed' })
+})
+
 test('on a terminal repair names the new session and what is missing, and a repair of a held one is refused', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 6)

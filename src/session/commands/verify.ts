@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { damageFound, type BuiltInStore, type Health } from '../index.ts'
 import { plural } from '../../cli/text/format.ts'
@@ -13,6 +13,9 @@ export interface Verified {
   findings: string[]
   health: Health | null
 }
+
+/** The codes of an error that is damage. Others say nothing about the records of a session. */
+const damageCodes = new Set<string>(['JOURNAL_CORRUPT', 'AUDIT_CORRUPT', 'BLOB_MISSING'])
 
 export const verifyCommand = defineBareCommand({
   name: 'verify',
@@ -37,14 +40,18 @@ export const verifyCommand = defineBareCommand({
     try {
       for (const [done, id] of ids.entries()) {
         if (signal.aborted) break
-        const result = await verifyOne(store, id, (bytes) =>
-          bar?.update({ count: all ? { done, total: ids.length } : undefined, bytes }),
-        )
-        // With --all, a session that was removed meanwhile is skipped.
-        if (result === undefined && all) continue
-        if (result === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
-        sessions.push(result.verified)
-        error ??= result.error
+        try {
+          const result = await verifyOne(store, id, (bytes) =>
+            bar?.update({ count: all ? { done, total: ids.length } : undefined, bytes }),
+          )
+          sessions.push(result.verified)
+          error ??= result.error
+        } catch (failure) {
+          const code = errorCode(failure)
+          // With --all, a session that was removed meanwhile is skipped, and one of another store, too.
+          if (!all || (code !== 'NOT_FOUND' && code !== 'RESUME_MISMATCH')) throw failure
+          if (code === 'RESUME_MISMATCH') warn(`not verified: ${errorMessage(failure)} (${code})`)
+        }
         // Let a signal be handled before the next session.
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -71,12 +78,12 @@ async function idsToVerify(
   return await store.medium.ids('')
 }
 
-/** Verifies one session; undefined if it was removed meanwhile. */
+/** Verifies one session. Throws what is not damage: `NOT_FOUND`, `RESUME_MISMATCH`, a server that is away. */
 async function verifyOne(
   { medium, inspect }: BuiltInStore,
   id: string,
   onBytes: (done: number) => void,
-): Promise<{ verified: Verified; error?: StintError } | undefined> {
+): Promise<{ verified: Verified; error?: StintError }> {
   try {
     const inspection = await inspect(id)
     let health = await inspection.health(onBytes)
@@ -93,10 +100,7 @@ async function verifyOne(
     const state = error !== undefined ? 'damaged' : torn ? 'torn' : 'whole'
     return { verified: { session_id: id, state, findings, health }, error }
   } catch (error) {
-    if (!(error instanceof StintError)) throw error
-    if (error.code === 'NOT_FOUND') return undefined
-    // The server could not be asked, or no file can be opened: that says nothing about the session.
-    if (error.code.startsWith('POSTGRES_') || error.code === 'TOO_MANY_FILES') throw error
+    if (!(error instanceof StintError) || !damageCodes.has(error.code)) throw error
     return { verified: { session_id: id, state: 'damaged', findings: [error.message], health: null }, error }
   }
 }
