@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { codedError, errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { latin1Of, utf8Of } from '../base/fs/paths.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { ulid } from '../base/text/id.ts'
@@ -192,7 +192,9 @@ async function writeOrTakeBack(
     } catch (cause) {
       throw new StintError('UNDO_UNFINISHED', `the undo failed half-way: ${errorMessage(error)}`, { cause })
     }
-    const coded = codedError(error, 'undo: everything is as it was')
+    const isRefused = ['EROFS', 'EACCES', 'EPERM'].includes(errorCode(error) ?? '')
+    const hint = isRefused ? `Make ${store.root} writable, and repeat the command.` : undefined
+    const coded = codedError(error, `write to ${store.root} (nothing was changed)`, hint)
     if (coded instanceof StintError) throw coded
     // Such as a directory that was removed meanwhile.
     throw new StintError('UNDO_STALE', `everything is as it was: ${errorMessage(error)}`, { cause: error })

@@ -130,8 +130,14 @@ function placeFile(rules: DiskRules, { path, from, to }: FileChange, staged: str
     if (disk.kind === 'entry') chmodSync(target, modeLike(disk.stat, to))
     return true
   }
-  mkdirSync(bytePath(`${rules.root}/${dirname(path)}`), { recursive: true })
+  makeParents(rules, path)
   return disk.kind === 'entry' ? replace(disk, staged, target, to) : addNew(staged, target)
+}
+
+/** Not with `recursive`: of EROFS and EIO, Node 20 makes an ENOENT then. */
+function makeParents(rules: DiskRules, path: string): void {
+  for (const parent of parentsOf(path).toReversed())
+    unless(['EEXIST'], () => mkdirSync(bytePath(`${rules.root}/${parent}`)))
 }
 
 function replace(

@@ -63,10 +63,21 @@ export class InterruptedUndos extends PointWorld {
       ...(/^\s+at .+:\d+:\d+\)?$/m.test(stderr) || stderr.includes('UNEXPECTED')
         ? [`a stack trace: ${stderr}`]
         : []),
+      ...(stderr.includes('UNDO_STALE') ? [`a failed call counts as a change of another: ${stderr}`] : []),
       ...this.#tornFiles(),
       ...(await this.#recover(recovery)),
     ]
     return faults.map((fault) => `${how} at ${at} (${call}), ${recovery}: ${fault}`)
+  }
+
+  /** Lets the first call with this name and path fail; returns what the user reads, and if files changed. */
+  async failCall(call: string, error: number): Promise<{ stderr: string; isUnchanged: boolean }> {
+    await this.countCalls()
+    const at = this.#logged().indexOf(call) + 1
+    if (at === 0) throw new Error(`an undo makes no call: ${call}`)
+    this.#restore()
+    const { stderr } = await this.#undo(['--yes'], at, 'error', error)
+    return { stderr, isUnchanged: JSON.stringify([...this.files()]) === JSON.stringify([...this.#after]) }
   }
 
   #restore(): void {

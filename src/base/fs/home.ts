@@ -68,7 +68,7 @@ export function assertHomeFormat(home: string): void {
 
 /** False for a home that is still to be made, or has nothing in it that depends on the format. */
 function hasFormat(home: string): boolean {
-  const names = listIfReadable(home)
+  const names = withHomeErrors(home, `list ${home}`, () => listIfReadable(home))
   const otherMark = names.find((name) => /^format-\d+$/.test(name) && name !== formatMark)
   if (otherMark !== undefined) throw otherFormat(home, otherMark)
   if (names.includes(formatMark)) return true
