@@ -34,7 +34,36 @@ const typesOnly = { 'ui-protocol': 'ui/protocol' }
 export const typedEntries = { ...entries, ...alone, ...typesOnly }
 
 /** Packages that the user installs. */
-const external = [/^node:/, /^vitest/, /^jest-/, /^@langchain\//, /^@openai\//, /^@anthropic-ai\//]
+const external = [
+  /^node:(?!crypto$|zlib$)/,
+  /^vitest/,
+  /^jest-/,
+  /^@langchain\//,
+  /^@openai\//,
+  /^@anthropic-ai\//,
+]
+
+/** Builtins that take milliseconds to load, and that few programs need at once; with the names in use. */
+const lateBuiltins = { 'node:crypto': ['createHash', 'randomUUID'], 'node:zlib': ['crc32'] }
+
+/** Loads such a builtin at the first call of one of its functions. */
+const loadLate = {
+  name: 'load-late',
+  resolveId: (id) => (id in lateBuiltins ? `\0${id}` : null),
+  load(id) {
+    const builtin = id.slice(1)
+    if (!(builtin in lateBuiltins)) return null
+    const functions = lateBuiltins[builtin].map(
+      (name) => `let ${name}Late
+        export const ${name} = (...args) => (${name}Late ??= require('${builtin}').${name})(...args)`,
+    )
+    return [
+      "import { createRequire } from 'node:module'",
+      'const require = createRequire(import.meta.url)',
+      ...functions,
+    ].join('\n')
+  },
+}
 
 /**
  * What programs load together is one chunk: each further file costs about 1 ms. `run` is for commands and
@@ -68,6 +97,7 @@ export async function bundleLibrary(modules, outdir) {
     // A group takes modules out of entries that other entries import as well.
     preserveEntrySignatures: 'allow-extension',
     plugins: [
+      loadLate,
       {
         name: 'graph',
         moduleParsed: ({ id, importedIds }) => void graph.set(id, importedIds),
