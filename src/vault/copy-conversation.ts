@@ -12,24 +12,21 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode } from '../base/errors/stint-error.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { ifUnlocked, withLock } from './conversation-lock.ts'
+import { withLock } from './conversation-lock.ts'
 import {
   type ConversationRecord,
   type CopyLine,
-  type FileStat,
-  isSameState,
   readRecord,
   recordName,
-  type StoredFile,
-  type Version,
+  storedBytes,
 } from './conversation-record.ts'
 import type { Source, SourceFile, Unread } from './find-conversations.ts'
+import { piecesOf } from './read-conversation.ts'
 
 /** In the thread pool, so that several conversations wait for the disk at once. */
 const sync = promisify(fsync)
@@ -41,69 +38,53 @@ const newline = 0x0a
 const quietMs = 300_000
 /** The clock of a file system may be this coarse: a file can change again without a new time. */
 const racyMs = 50
-/** Enough for any agent; a file that never rests is left to the next copy. */
-const attempts = 20
 
 export interface Copied {
-  /** Files of which something was stored. */
-  files: number
+  /** How many bytes were stored. */
   bytes: number
-  /** Files that were rewritten, and so began a new generation. */
-  rewritten: number
   unread: Unread[]
 }
 
 export interface CopyOptions {
   /** The session has ended: its last line is complete, or never will be. */
   hasEnded?: boolean
-  /** If another process copies this conversation, it will see what is new: leave it to that process. */
-  givesWay?: boolean
   /** Asked under the lock: the conversation may have been removed from the vault while this copy waited. */
   isWanted?: () => boolean
 }
-
-export const nothingCopied = (): Copied => ({ files: 0, bytes: 0, rewritten: 0, unread: [] })
 
 /** Stores what is new of a conversation in this directory of the vault. */
 export async function copyConversation(
   directory: string,
   source: Source,
-  { hasEnded = false, givesWay = false, isWanted = () => true }: CopyOptions = {},
+  { hasEnded = false, isWanted = () => true }: CopyOptions = {},
 ): Promise<Copied> {
-  const copied = nothingCopied()
-  const lock = givesWay ? ifUnlocked : withLock
   try {
     makePrivateDirectories(directory)
-    for (let attempt = 1; attempt <= attempts; attempt++) {
-      let copy: ConversationCopy | undefined
-      await lock(directory, async () => {
-        if (!isWanted()) return
-        copy = new ConversationCopy(readRecord(directory), source, copied, hasEnded)
-        await copy.copyAll()
-      })
-      // After the lock is released: a process that gave way to this one came before that.
-      if (!copy?.hasMissedChange()) break
-    }
+    return await withLock(directory, async () => {
+      const copied = { bytes: 0, unread: [] }
+      if (isWanted()) await new ConversationCopy(readRecord(directory), source, copied, hasEnded).copyAll()
+      return copied
+    })
   } catch (error) {
     throw codedError(error, `copy the conversation ${source.id} into the vault`)
   }
-  return copied
 }
 
 /** True if the files of a conversation are as the vault has noted them. */
 export const isAsRecorded = (record: ConversationRecord, { files }: Source): boolean =>
   files.every(({ name, path }) => {
-    const line = record.files.get(name)?.bySource.get(path)
-    const stat = line && lstatIfExists(path)
-    return line !== undefined && stat !== undefined && isSameState(line, statOf(stat))
+    const noted = record.files.get(name)?.bySource.get(path)
+    const stat = noted && lstatIfExists(path)
+    return stat !== undefined && isUnchanged(noted, stat)
   })
+
+const isUnchanged = (noted: CopyLine | undefined, { size, mtimeMs, ino }: Stats): boolean =>
+  noted !== undefined && noted.size === size && noted.mtime === mtimeMs && noted.ino === ino
 
 class ConversationCopy {
   readonly #lines: CopyLine[] = []
   /** Files with new bytes, and directories with new names. */
   readonly #unsynced = new Set<string>()
-  /** The state in which each file was copied, or found to have nothing new. */
-  readonly #seen = new Map<string, FileStat>()
 
   constructor(
     readonly record: ConversationRecord,
@@ -113,7 +94,6 @@ class ConversationCopy {
   ) {}
 
   async copyAll(): Promise<void> {
-    this.copied.unread = []
     try {
       for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) await this.#tryCopy(file)
     } finally {
@@ -122,20 +102,10 @@ class ConversationCopy {
     }
   }
 
-  /** Has a file changed since it was copied? */
-  hasMissedChange(): boolean {
-    return [...this.#seen].some(([path, stat]) => {
-      const now = ifPossible(() => lstatIfExists(path))
-      return now !== undefined && !isSameState(statOf(now), stat)
-    })
-  }
-
   async #tryCopy(file: SourceFile): Promise<void> {
     try {
       const noted = this.record.files.get(file.name)?.bySource.get(file.path)
-      const stat = statOf(lstatSync(file.path))
-      this.#seen.set(file.path, stat)
-      if (noted !== undefined && isSameState(noted, stat)) return
+      if (isUnchanged(noted, lstatSync(file.path))) return
       const { fd } = openRegular(file.path)
       try {
         await this.#copy(file, fd, noted)
@@ -153,21 +123,20 @@ class ConversationCopy {
   /** Stores what is new of an open file, unless the file is changed meanwhile, other than by appending. */
   async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<void> {
     const stat = fstatSync(fd)
-    this.#seen.set(file.path, statOf(stat))
-    const stored = this.record.files.get(file.name)
-    const { version, hash } = this.#storedPrefix(stored, noted, fd, stat.size)
-    const offset = version?.length ?? 0
+    const { version, hash } = this.#storedPrefix(file, noted, fd, stat.size)
+    const offset = version === undefined ? 0 : storedBytes(version)
     const end = Math.max(offset, this.#endOf(file, fd, stat))
     if (end === 0) return
-    const generation = version?.generation ?? this.#newGeneration(stored)
-    if (end > offset) await this.#store(this.record.pathOf(file.name, generation), fd, { offset, end, hash })
+    const generation = version?.generation ?? this.#newGeneration(file)
+    const path = this.record.pathOf({ generation, file: file.name })
+    if (end > offset) await this.#store(path, fd, { offset, end, hash })
     const after = fstatSync(fd)
     if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return
     const isSettled =
       end === stat.size && after.size === stat.size && Math.abs(Date.now() - stat.mtimeMs) > racyMs
     // An unfinished line that still waits is not worth a line in the record.
     if (end === offset && !isSettled && noted !== undefined) return
-    this.#note({
+    const line: CopyLine = {
       at: Date.now(),
       file: file.name,
       generation,
@@ -176,32 +145,29 @@ class ConversationCopy {
       sha256: hash.digest('hex'),
       source: file.path,
       root: this.source.root,
-      ...statOf(stat),
-      ...(!isSettled && { mtime: null }),
-    })
-    if (stored !== undefined && version === undefined) this.copied.rewritten += 1
-  }
-
-  #note(line: CopyLine): void {
+      size: stat.size,
+      mtime: isSettled ? stat.mtimeMs : null,
+      ino: stat.ino,
+    }
     this.#lines.push(line)
     this.record.add(line)
     this.copied.bytes += line.length
-    if (line.length > 0) this.copied.files += 1
   }
 
   /** The version that the file begins with, if it does; and the hash of that part of the file. */
   #storedPrefix(
-    stored: StoredFile | undefined,
+    { name }: SourceFile,
     noted: CopyLine | undefined,
     fd: number,
     size: number,
-  ): { version?: Version; hash: Hash } {
+  ): { version?: CopyLine; hash: Hash } {
+    const stored = this.record.files.get(name)
     const version = stored?.versions.get((noted ?? stored.last).generation)
     const hash = createHash('sha256')
-    if (version === undefined || version.length > size) return { hash }
-    const onDisk = lstatIfExists(this.record.pathOf(stored?.name ?? '', version.generation))
-    if (!onDisk?.isFile() || onDisk.size < version.length) return { hash }
-    for (const bytes of piecesOf(fd, 0, version.length)) hash.update(bytes)
+    if (version === undefined || storedBytes(version) > size) return { hash }
+    const onDisk = lstatIfExists(this.record.pathOf(version))
+    if (!onDisk?.isFile() || onDisk.size < storedBytes(version)) return { hash }
+    for (const bytes of piecesOf(fd, 0, storedBytes(version))) hash.update(bytes)
     return hash.copy().digest('hex') === version.sha256 ? { version, hash } : { hash: createHash('sha256') }
   }
 
@@ -221,9 +187,9 @@ class ConversationCopy {
   }
 
   /** A file that is in the newest generation already begins the next one. */
-  #newGeneration(stored: StoredFile | undefined): number {
+  #newGeneration({ name }: SourceFile): number {
     const newest = Math.max(1, this.record.lastGeneration)
-    return stored?.versions.has(newest) ? newest + 1 : newest
+    return this.record.files.get(name)?.versions.has(newest) ? newest + 1 : newest
   }
 
   /** Writes a part of a source behind what is stored. */
@@ -282,19 +248,3 @@ async function syncAll(paths: readonly string[]): Promise<void> {
       }),
     )
 }
-
-/** Small enough for the cache of a core, which reads, hashes and writes each piece. */
-const pieceBytes = 256 << 10
-
-/** The bytes of an open file from `start` to `end`, or to its end; each piece is valid until the next one. */
-export function* piecesOf(fd: number, start: number, end: number): Generator<Buffer> {
-  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, Math.max(1, end - start)))
-  for (let position = start; position < end;) {
-    const length = readSync(fd, piece, 0, Math.min(piece.length, end - position), position)
-    if (length === 0) return
-    yield piece.subarray(0, length)
-    position += length
-  }
-}
-
-const statOf = ({ size, mtimeMs, ino }: Stats): FileStat => ({ size, mtime: mtimeMs, ino })

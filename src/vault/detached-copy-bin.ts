@@ -7,7 +7,7 @@ import { openVault, syncVault } from './sync.ts'
 const [agent = '', id, moment] = process.argv.slice(2)
 if (isVaultAgent(agent)) {
   ifPossible(() => setPriority(10))
-  const only = moment === 'start' ? {} : { id, hasEnded: moment === 'end', givesWay: moment === 'stop' }
+  const only = moment === 'start' ? {} : { id, hasEnded: moment === 'end' }
   // The next sync has a user to tell about a failure.
   syncVault(openVault(), { agents: [agent], ...only }).catch(() => {})
 }

@@ -6,7 +6,7 @@ import { projectRoot, until, World } from '../../test/support/world.ts'
 import { readProcessStat } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
 import { withLock } from './conversation-lock.ts'
-import { copyTranscriptDetached, type CopyRequest } from './detached-copy.ts'
+import { copyTranscriptDetached } from './detached-copy.ts'
 
 const program = join(projectRoot, 'dist/bin/vault-copy.cjs')
 /** Of this file alone: a conversation whose id a process names counts as open. */
@@ -25,14 +25,18 @@ class User extends World {
 
   /** Waits for the copiers, which nobody waits for: they still write to the vault. */
   async copiersEnd(): Promise<void> {
-    const { processes, environmentOf } = readProcessTable()
-    const pids = processes.map(({ pid }) => pid)
-    const copiers = pids.filter((pid) => environmentOf(pid).includes(`\0STINT_HOME=${this.env.STINT_HOME}\0`))
+    const copiers = this.copiers()
     await until('the copiers have ended', () => copiers.every((pid) => readProcessStat(pid) === undefined))
   }
 
+  copiers(): number[] {
+    const { processes, environmentOf } = readProcessTable()
+    const pids = processes.map(({ pid }) => pid)
+    return pids.filter((pid) => environmentOf(pid).includes(`\0STINT_HOME=${this.env.STINT_HOME}\0`))
+  }
+
   /** Copies as a hook does. */
-  copy(moment: CopyRequest['moment'], sessionId = id): void {
+  copy(moment: 'start' | 'stop' | 'end', sessionId = id): void {
     copyTranscriptDetached({ agent: 'claude', sessionId, moment }, program, this.env)
   }
 
@@ -55,17 +59,18 @@ test('the end of a turn copies whole lines, and the end of a session all of it, 
   await user.copiersEnd()
 })
 
-test('a copier leaves a conversation to the one that is at it, which sees what came meanwhile', async () => {
+test('copiers of one conversation wait for each other, and miss nothing', async () => {
   await using user = new User()
   await user.stint(['vault', 'sync', '--json'])
   const directory = join(user.vault, 'claude', id)
   const stop = () => user.start(process.execPath, [program, 'claude', id, 'stop']).finished
-  await withLock(directory, async () => {
+  const copiers = await withLock(directory, async () => {
     appendFileSync(user.transcript, 'two\n')
-    expect((await stop()).code).toBe(0)
+    const waiting = [stop(), stop()]
+    await until('the copiers run', () => user.copiers().length === 2)
     expect(user.kept).toBe('one\n')
+    return waiting
   })
-  const copiers = [stop(), stop()]
   for (let line = 0; line < 30; line++) {
     appendFileSync(user.transcript, `${line}\n`)
     copiers.push(stop())

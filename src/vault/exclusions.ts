@@ -17,25 +17,27 @@ const pathIn = (vault: string): string => join(vault, 'excluded')
 export const readExclusions = (vault: string): string[] =>
   (readSmallFile(pathIn(vault), 'throwOnError') ?? '').split('\n').filter((line) => line !== '')
 
-export const changeExclusions = (vault: string, how: 'add' | 'remove', what: string): Promise<void> =>
+export const changeExclusions = (
+  vault: string,
+  { add = [], remove = [] }: { add?: readonly string[]; remove?: readonly string[] },
+): Promise<void> =>
   withLock(vault, async () => {
-    const others = readExclusions(vault).filter((each) => each !== what)
-    replaceFile(
-      pathIn(vault),
-      [...others, ...(how === 'add' ? [what] : [])].map((each) => `${each}\n`).join(''),
-    )
+    const exclusions = new Set([...readExclusions(vault), ...add])
+    for (const exclusion of remove) exclusions.delete(exclusion)
+    replaceFile(pathIn(vault), [...exclusions].map((exclusion) => `${exclusion}\n`).join(''))
   })
 
-export const isExcluded = (
+/** Is this conversation excluded? `workspaceOf` is asked only if directories are. */
+export function isExcluded(
   exclusions: readonly string[],
   { agent, id }: { agent: string; id: string },
-): boolean => exclusions.includes(agent) || exclusions.includes(`${agent}/${id}`)
-
-export const isInExcludedDirectory = (
-  exclusions: readonly string[],
-  workspace: string | undefined,
-): boolean =>
-  workspace !== undefined && exclusions.some((each) => each.startsWith('/') && isWithin(workspace, each))
+  workspaceOf: () => string | undefined = () => undefined,
+): boolean {
+  if (exclusions.includes(agent) || exclusions.includes(`${agent}/${id}`)) return true
+  const directories = exclusions.filter((exclusion) => exclusion.startsWith('/'))
+  const workspace = directories.length > 0 ? workspaceOf() : undefined
+  return workspace !== undefined && directories.some((directory) => isWithin(workspace, directory))
+}
 
 /** Removes a conversation for good. An exclusion stays, as the next sync would copy it again. */
 export async function removeConversation(
@@ -45,7 +47,7 @@ export async function removeConversation(
   const directory = join(vault, agent, id)
   // The lock stays, for a copier that waits for it and will find the exclusion.
   await withLock(directory, async () => {
-    await changeExclusions(vault, 'add', `${agent}/${id}`)
+    await changeExclusions(vault, { add: [`${agent}/${id}`] })
     const line = { at: Date.now(), act: 'rm', agent, id, bytes, generations }
     appendPrivateFile(join(vault, 'log.jsonl'), `${JSON.stringify(line)}\n`)
     // The record last: without it, a removal that was interrupted could not be repeated.

@@ -1,23 +1,21 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type FileAgent, type AgentPlace, places, uuid } from './places.ts'
+import { agentRoot, places, uuid, type VaultAgent } from './places.ts'
 import { readHead } from './read-conversation.ts'
 
-/** A file of an agent. */
+/** A file of an agent; `name` is relative to the directory that has the conversation. */
 export interface SourceFile {
-  /** Relative to the directory that has the conversation. */
   name: string
   path: string
 }
 
 /** A conversation as an agent keeps it. */
 export interface Source {
-  agent: string
+  agent: VaultAgent
   id: string
   /** The agent's own directory. */
   root: string
@@ -25,6 +23,8 @@ export interface Source {
   files: SourceFile[]
   /** More files that the conversation needs, which takes a look into its transcript. */
   more?: () => SourceFile[]
+  /** Of OpenCode, which has no files: when the session was last changed, in milliseconds since the epoch. */
+  updated?: number
 }
 
 /** A path that was not read: a `link`, a `name` that is not valid UTF-8, or an error code. */
@@ -33,26 +33,22 @@ export interface Unread {
   error: string
 }
 
-/** What a look into an agent's directories has found. */
-export interface Findings {
+/** Finds all conversations of an agent; `traces` are the ids of those that have left no transcript. */
+export function findConversations(agent: VaultAgent): {
   sources: Source[]
-  /** Ids of conversations of which the agent has left no transcript. */
   traces: string[]
   unread: Unread[]
-}
-
-/** Finds all conversations of an agent. */
-export function findConversations(agent: FileAgent, root: string): Findings {
-  const place: AgentPlace = places[agent]
-  const finder = new Finder(place)
-  for (const pattern of place.below)
+} {
+  const root = agentRoot(agent)
+  const finder = new Finder(agent)
+  for (const pattern of places[agent].below)
     for (const directory of finder.expand(root, pattern)) finder.lookInto(directory)
   const sources = [...finder.files].map(([id, files]): Source => {
     files.sort(byImportance)
     return { agent, id, root, files, ...(agent === 'codex' && { more: () => finder.basesOf(files) }) }
   })
-  const named = agent === 'codex' ? indexedIds(root) : [...finder.emptyDirectories]
-  return { sources, traces: named.filter((id) => !finder.files.has(id)), unread: finder.unread }
+  const traces = agent === 'codex' ? indexedIds(root) : [...finder.emptyDirectories]
+  return { sources, traces: traces.filter((id) => !finder.files.has(id)), unread: finder.unread }
 }
 
 class Finder {
@@ -63,7 +59,7 @@ class Finder {
   /** The rollouts of Codex by their ids, by which others name them. */
   #rollouts: Map<string, SourceFile> | undefined
 
-  constructor(readonly place: AgentPlace) {}
+  constructor(readonly agent: VaultAgent) {}
 
   /**
    * The directories that a pattern names. The agent's `projects` may be a link to another disk; a link
@@ -83,58 +79,50 @@ class Finder {
 
   /** Adds the conversations whose transcripts are in this directory. */
   lookInto(directory: string): void {
+    const { transcript, hasIdInside, transcriptInside } = places[this.agent]
     const entries = this.#entriesIn(directory)
     const ids = new Set<string>()
-    for (const entry of entries) {
+    for (const entry of entries.filter((each) => !each.isDirectory())) {
       const path = join(directory, entry.name)
-      const [, idInName] = this.place.transcript.exec(entry.name) ?? []
-      if (idInName === undefined || entry.isDirectory()) continue
-      if (!entry.isFile()) {
-        this.unread.push({ path, error: 'link' })
-        continue
+      const [, idInName] = transcript.exec(entry.name) ?? []
+      const id = (hasIdInside && idInName ? idInside(path) : undefined) ?? idInName
+      if (idInName !== undefined && !entry.isFile()) this.unread.push({ path, error: 'link' })
+      else if (id !== undefined && isSessionId(id)) {
+        ids.add(id)
+        this.#add(id, [{ name: entry.name, path }])
       }
-      const id = (this.place.hasIdInside ? idInside(path) : undefined) ?? idInName
-      if (!isSessionId(id)) continue
-      ids.add(id)
-      this.#add(id, { name: entry.name, path })
     }
-    for (const { name } of entries.filter((entry) => entry.isDirectory() && isSessionId(entry.name)))
-      if (ids.has(name) || this.place.transcriptInside) this.#addBeside(directory, name, ids.has(name))
-      else if (isUuid.test(name)) this.emptyDirectories.add(name)
+    for (const { name } of entries.filter((entry) => entry.isDirectory() && isSessionId(entry.name))) {
+      // What is in the directory of a conversation, beside or instead of a transcript.
+      const files = ids.has(name) || transcriptInside ? this.#filesBelow(directory, name) : []
+      const hasTranscript = ids.has(name) || files.some((file) => file.name === `${name}/${transcriptInside}`)
+      if (hasTranscript) this.#add(name, files)
+      else if (!transcriptInside && isUuid.test(name)) this.emptyDirectories.add(name)
+    }
   }
 
-  /** Adds what is in the directory of a conversation, beside or instead of a transcript. */
-  #addBeside(directory: string, id: string, hasTranscript: boolean): void {
-    const files = [...this.#filesBelow(directory, id)]
-    const inside = `${id}/${this.place.transcriptInside}`
-    if (hasTranscript || files.some(({ name }) => name === inside))
-      for (const file of files) this.#add(id, file)
+  #add(id: string, files: readonly SourceFile[]): void {
+    this.files.set(id, [...(this.files.get(id) ?? []), ...files])
   }
 
-  #add(id: string, file: SourceFile): void {
-    const files = this.files.get(id)
-    if (files === undefined) this.files.set(id, [file])
-    else files.push(file)
-  }
-
-  *#filesBelow(base: string, inner: string): Generator<SourceFile> {
-    for (const entry of this.#entriesIn(join(base, inner))) {
+  #filesBelow(base: string, inner: string): SourceFile[] {
+    return this.#entriesIn(join(base, inner)).flatMap((entry) => {
       const name = `${inner}/${entry.name}`
       const path = join(base, name)
-      if (entry.isDirectory()) yield* this.#filesBelow(base, name)
-      else if (entry.isSymbolicLink()) this.unread.push({ path, error: 'link' })
-      else if (entry.isFile() && !this.place.leftOut?.test(entry.name)) yield { name, path }
-    }
+      if (entry.isDirectory()) return this.#filesBelow(base, name)
+      if (entry.isSymbolicLink()) this.unread.push({ path, error: 'link' })
+      return entry.isFile() && !places[this.agent].leftOut?.test(entry.name) ? [{ name, path }] : []
+    })
   }
 
   /** The entries of a directory whose names are valid; none if it cannot be listed. */
   #entriesIn(directory: string): Dirent[] {
     try {
-      const entries = readdirSync(directory, { withFileTypes: true })
-      const isValid = ({ name }: Dirent): boolean => !name.includes('\ufffd')
-      for (const { name } of entries)
-        if (name.includes('\ufffd')) this.unread.push({ path: join(directory, name), error: 'name' })
-      return entries.filter(isValid)
+      return readdirSync(directory, { withFileTypes: true }).filter(({ name }) => {
+        const isValid = !name.includes('\ufffd')
+        if (!isValid) this.unread.push({ path: join(directory, name), error: 'name' })
+        return isValid
+      })
     } catch (error) {
       const code = errorCode(error) ?? ''
       if (code !== 'ENOENT') this.unread.push({ path: directory, error: code })
@@ -145,17 +133,14 @@ class Finder {
   /** The rollouts that these continue, over any number of steps: Codex stores only what came after a base. */
   basesOf(files: readonly SourceFile[]): SourceFile[] {
     this.#rollouts ??= new Map([...this.files.values()].flat().map((file) => [rolloutId(file.name), file]))
-    const bases = new Set<SourceFile>()
     const queue = [...files]
     for (const { path } of queue) {
-      const head = ifPossible(() => readHead(path, 256 << 10)) ?? ''
-      const [, id = ''] = /"history_base"\s*:\s*\{[^{}]*?"thread_id"\s*:\s*"([^"\\]+)"/.exec(head) ?? []
+      const [, id = ''] =
+        /"history_base"\s*:\s*\{[^{}]*?"thread_id"\s*:\s*"([^"\\]+)"/.exec(readHead(path, 256 << 10)) ?? []
       const base = this.#rollouts.get(id)
-      if (base === undefined || queue.includes(base)) continue
-      bases.add(base)
-      queue.push(base)
+      if (base !== undefined && !queue.includes(base)) queue.push(base)
     }
-    return [...bases]
+    return queue.slice(files.length)
   }
 }
 
@@ -170,7 +155,7 @@ const rank = (name: string): number => {
 
 /** The id in the first line of a transcript. */
 const idInside = (path: string): string | undefined =>
-  /"sessionId"\s*:\s*"([^"\\]+)"/.exec(ifPossible(() => readHead(path, 4096)) ?? '')?.[1]
+  /"sessionId"\s*:\s*"([^"\\]+)"/.exec(readHead(path, 4096))?.[1]
 
 const isUuid = new RegExp(`^${uuid}$`)
 const lastUuid = new RegExp(`(${uuid})\\.jsonl`)
@@ -181,6 +166,5 @@ const rolloutId = (name: string): string => lastUuid.exec(name)?.[1] ?? ''
 /** The ids in Codex's own index of names. */
 function indexedIds(root: string): string[] {
   const lines = (readSmallFile(join(root, 'session_index.jsonl')) ?? '').split('\n')
-  const ids = lines.map((line) => parseObject(line)?.id).filter(isString)
-  return [...new Set(ids)].filter(isSessionId)
+  return [...new Set(lines.map((line) => parseObject(line)?.id).filter(isString))].filter(isSessionId)
 }

@@ -1,20 +1,23 @@
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
+import { renameInto } from '../base/fs/atomic-file.ts'
 import { hasEntries, lstatIfExists } from '../base/fs/exists.ts'
-import { type ConversationRecord, readRecord, storedIds, transcriptOf } from './conversation-record.ts'
+import { createPrivateFile } from '../base/fs/private-file.ts'
+import { isNumber, isRecord, parseObject } from '../base/text/fields.ts'
+import { type ConversationRecord, readRecord, storedBytes, storedIds } from './conversation-record.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
 import { findConversations, type Source } from './find-conversations.ts'
-import { type LastLook, readLastLook } from './last-look.ts'
-import { agentRoot, retentionMs, type VaultAgent, vaultAgents } from './places.ts'
-import { headBytes, readHead } from './read-conversation.ts'
-import { type Summary, summaryOf } from './transcript.ts'
+import { retentionMs, type VaultAgent, vaultAgents } from './places.ts'
+import { readHead } from './read-conversation.ts'
+import { summaryOf } from './transcript.ts'
 
 /** A conversation in the vault. */
 export interface Conversation {
   agent: VaultAgent
   id: string
-  files: number
+  record: ConversationRecord
   /** Of all generations. */
   bytes: number
   generations: number
@@ -29,13 +32,36 @@ export interface Conversation {
   dueAt?: number
 }
 
+/** When an agent's conversations were all looked at, and when each of them was last there, by its id. */
+interface Look {
+  /** In milliseconds since the epoch; 0 if there was no look. */
+  at: number
+  seen: Readonly<Record<string, number>>
+}
+
+const lookPath = (vault: string, agent: string): string => join(vault, agent, '.last-look.json')
+
+function readLook(vault: string, agent: string): Look {
+  const text = ifPossible(() => readFileSync(lookPath(vault, agent), 'utf8')) ?? ''
+  const { at, seen } = parseObject(text) ?? {}
+  return { at: isNumber(at) ? at : 0, seen: isRecord(seen) ? (seen as Look['seen']) : {} }
+}
+
+/** Notes which conversations an agent has now, if the vault has any of it. */
+export function noteLook(vault: string, agent: string, at: number, ids: readonly string[]): void {
+  if (storedIds(vault, agent).length === 0) return
+  const seen = { ...readLook(vault, agent).seen, ...Object.fromEntries(ids.map((id) => [id, at])) }
+  // Without a sync: after a power cut, the next look notes it again.
+  renameInto(lookPath(vault, agent), (staged) => createPrivateFile(staged, JSON.stringify({ at, seen })))
+}
+
 /** The conversations in the vault, newest first. */
 export function listConversations(
   vault: string,
   agents: readonly VaultAgent[] = vaultAgents,
 ): Conversation[] {
   const conversations = agents.flatMap((agent) => {
-    const look = readLastLook(vault, agent)
+    const look = readLook(vault, agent)
     const retention = retentionMs(agent)
     return storedIds(vault, agent).flatMap(
       (id) => describe(agent, id, readRecord(join(vault, agent, id)), look, retention) ?? [],
@@ -48,79 +74,69 @@ function describe(
   agent: VaultAgent,
   id: string,
   record: ConversationRecord,
-  look: LastLook,
+  look: Look,
   retention: number | undefined,
 ): Conversation | undefined {
-  const transcript = transcriptOf(record)
-  if (transcript === undefined) return undefined
-  const { name, last } = transcript
+  const last = record.transcript?.last
+  if (last === undefined) return undefined
   const present = ifPossible(() => lstatIfExists(last.source))
-  const isLost = agent === 'opencode' ? id in look.lost : present === undefined
+  const seenAt = look.seen[id] ?? 0
+  // An export of OpenCode has no source that stays.
+  const isLost = agent === 'opencode' ? seenAt < look.at : present === undefined
   const versions = [...record.files.values()].flatMap((file) => [...file.versions.values()])
   return {
     agent,
     id,
-    files: record.files.size,
-    bytes: versions.reduce((sum, { length }) => sum + length, 0),
+    record,
+    bytes: versions.reduce((sum, line) => sum + storedBytes(line), 0),
     generations: record.lastGeneration,
     lastAt: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
     source: last.source,
-    path: record.pathOf(name, last.generation),
-    ...(isLost && { lostAfter: Math.round(look.lost[id] ?? Math.max(look.at, last.at)) }),
+    path: record.pathOf(last),
+    ...(isLost && { lostAfter: Math.round(Math.max(seenAt, last.at)) }),
     ...(present && retention !== undefined && { dueAt: Math.round(present.mtimeMs + retention) }),
   }
 }
 
 /** What a conversation was about, and where; by the beginning of its transcript. */
-export const readConversationSummary = ({ agent, path }: Pick<Conversation, 'agent' | 'path'>): Summary =>
-  summaryOf(agent, ifPossible(() => readHead(path, headBytes)) ?? '')
+export const readConversationSummary = ({ agent, path }: { agent: VaultAgent; path: string }) =>
+  summaryOf(agent, readHead(path))
 
-/** What the vault has of an agent, and what it has not. */
-interface AgentSurvey {
-  agent: VaultAgent
-  kept: number
-  bytes: number
-  /** Conversations that are not in the vault yet. */
-  new: number
-  /** Conversations that the agent will delete soon, and that are not in the vault. */
-  due: number
-  /** Conversations that only the vault has, and when the last of them was still at its agent. */
-  lost: number
-  lost_after: number | null
-  /** Conversations of which only traces are left, and nothing is in the vault. */
-  gone: number
-  /** When all conversations of the agent were last looked at; null if they never were. */
-  synced_at: number | null
-}
+/** A deletion that is nearer than this is due, in milliseconds. */
+const soonMs = 7 * 86_400_000
 
-/** Compares the vault with what the agents have. `dueBy` is the time until which a deletion is soon. */
-export function surveyVault(vault: string, dueBy: number) {
+/** Compares the vault with what the agents have. */
+export function surveyVault(vault: string) {
   const conversations = listConversations(vault)
   const excluded = readExclusions(vault)
-  const agents = vaultAgents.map((agent): AgentSurvey => {
-    const kept = conversations.filter((each) => each.agent === agent)
+  const dueBy = Date.now() + soonMs
+  const agents = vaultAgents.map((agent) => {
+    const kept = conversations.filter((conversation) => conversation.agent === agent)
     const ids = new Set(kept.map(({ id }) => id))
-    const { sources, traces } =
-      agent === 'opencode' ? { sources: [], traces: [] } : findConversations(agent, agentRoot(agent))
+    const { sources, traces } = findConversations(agent)
     const missing = sources.filter((source) => !ids.has(source.id) && !isExcluded(excluded, source))
-    const lostAfter = kept.flatMap((each) => each.lostAfter ?? [])
-    const retention = retentionMs(agent)
+    const lostAfter = kept.flatMap((conversation) => conversation.lostAfter ?? [])
+    const retention = retentionMs(agent) ?? Number.POSITIVE_INFINITY
     const isDue = ({ files }: Source): boolean =>
-      retention !== undefined && (lstatIfExists(files[0]?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
+      (lstatIfExists(files[0]?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
     return {
       agent,
       kept: kept.length,
       bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0),
+      /** Conversations that are not in the vault yet, and those of them that the agent will delete soon. */
       new: missing.length,
       due: missing.filter(isDue).length,
+      /** Conversations that only the vault has, and when the last of them was still at its agent. */
       lost: lostAfter.length,
       lost_after: lostAfter.length > 0 ? Math.max(...lostAfter) : null,
+      /** Conversations of which only traces are left, and nothing is in the vault. */
       gone: traces.filter((id) => !ids.has(id)).length,
-      synced_at: readLastLook(vault, agent).at || null,
+      /** When all conversations of the agent were last looked at; null if they never were. */
+      synced_at: readLook(vault, agent).at || null,
     }
   })
   return {
-    agents: agents.filter((each) => each.kept + each.new + each.gone > 0),
+    agents: agents.filter((agent) => agent.kept + agent.new + agent.gone > 0),
     excluded,
     not_covered: hasEntries(join(homedir(), '.cursor/chats')) ? ['Cursor'] : [],
   }

@@ -1,16 +1,16 @@
 import { closeSync, readSync } from 'node:fs'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { type ConversationRecord, readRecord, type StoredFile, transcriptOf } from './conversation-record.ts'
-import { piecesOf } from './copy-conversation.ts'
+import { type ConversationRecord, type StoredFile, storedBytes } from './conversation-record.ts'
 import { type Entry, entriesOf, exportedEntries } from './transcript.ts'
 
+/** Small enough for the cache of a core, which reads, hashes and writes each piece. */
+const pieceBytes = 256 << 10
 /** A longer line, such as one with an image, comes in parts, so that memory is bounded. */
 const maxPartBytes = 8 << 20
 /** Parts of a line overlap, so that a text at the end of one is found in the next. */
 const overlapBytes = 64 << 10
-/** How much of a transcript is read for its title and workspace. */
-export const headBytes = 64 << 10
 const newline = 0x0a
 
 /** A line of a transcript, or a part of a long one. */
@@ -22,90 +22,93 @@ export interface TranscriptLine {
   isPart: boolean
 }
 
-/** The beginning of a file as text. */
-export function readHead(path: string, maxBytes: number): string {
-  const { fd, size } = openRegular(path)
-  try {
-    const bytes = Buffer.allocUnsafe(Math.min(size, maxBytes))
-    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
-  } finally {
-    closeSync(fd)
+/** The bytes of an open file from `start` to `end`, or to its end; each piece is valid until the next one. */
+export function* piecesOf(fd: number, start: number, end: number): Generator<Buffer> {
+  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, Math.max(1, end - start)))
+  for (let position = start; position < end;) {
+    const length = readSync(fd, piece, 0, Math.min(piece.length, end - position), position)
+    if (length === 0) return
+    yield piece.subarray(0, length)
+    position += length
   }
 }
 
-/** The lines in the first `length` bytes of a file. */
-function* linesIn(path: string, length: number): Generator<TranscriptLine> {
-  const { fd } = openRegular(path)
-  try {
-    let carry = Buffer.alloc(0)
-    let isPart = false
-    let number = 1
-    for (const piece of piecesOf(fd, 0, length)) {
-      const bytes = Buffer.concat([carry, piece])
-      let start = 0
-      for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
-        yield { number, text: bytes.toString('utf8', start, end), isPart }
-        isPart = false
-        number += 1
-        start = end + 1
-      }
-      carry = bytes.subarray(start)
-      if (carry.length <= maxPartBytes) continue
-      isPart = true
-      yield { number, text: carry.toString(), isPart }
-      carry = Buffer.from(carry.subarray(-overlapBytes))
+/** The beginning of a file as text; none if it cannot be read. */
+export function readHead(path: string, maxBytes = 64 << 10): string {
+  const head = ifPossible(() => {
+    const { fd, size } = openRegular(path)
+    try {
+      const bytes = Buffer.allocUnsafe(Math.min(size, maxBytes))
+      return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
+    } finally {
+      closeSync(fd)
     }
-    if (carry.length > 0) yield { number, text: carry.toString(), isPart }
-  } finally {
-    closeSync(fd)
-  }
+  })
+  return head ?? ''
 }
 
 /** The lines of all texts of a conversation, in their newest generation. */
-export function* linesOf(directory: string): Generator<TranscriptLine & { file: string }> {
-  const record = readRecord(directory)
+export function* linesOf(record: ConversationRecord): Generator<TranscriptLine & { file: string }> {
   for (const file of record.files.values()) {
     // Compressed files and databases are kept, but not read.
     if (/\.(?:zst|db)$/.test(file.name)) continue
-    for (const line of linesIn(...newestOf(record, file))) yield { file: file.name, ...line }
+    for (const line of linesIn(record, file)) yield { file: file.name, ...line }
+  }
+}
+
+function* linesIn(record: ConversationRecord, file: StoredFile): Generator<TranscriptLine> {
+  let carry = Buffer.alloc(0)
+  let isPart = false
+  let number = 1
+  for (const piece of storedPieces(record, file)) {
+    const bytes = Buffer.concat([carry, piece])
+    let start = 0
+    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
+      yield { number, text: bytes.toString('utf8', start, end), isPart }
+      isPart = false
+      number += 1
+      start = end + 1
+    }
+    carry = bytes.subarray(start)
+    if (carry.length <= maxPartBytes) continue
+    isPart = true
+    yield { number, text: carry.toString(), isPart }
+    carry = Buffer.from(carry.subarray(-overlapBytes))
+  }
+  if (carry.length > 0) yield { number, text: carry.toString(), isPart }
+}
+
+/** The bytes of the newest generation of a file, as far as they were acknowledged. */
+function* storedPieces(record: ConversationRecord, { last }: StoredFile): Generator<Buffer> {
+  const { fd } = openRegular(record.pathOf(last))
+  try {
+    yield* piecesOf(fd, 0, storedBytes(last))
+  } finally {
+    closeSync(fd)
   }
 }
 
 /** Who said what in a file of a conversation; by default in its transcript. */
-export function* readEntries(directory: string, agent: string, name?: string): Generator<Entry> {
-  const [path, length] = fileOf(directory, name)
-  if (agent === 'opencode')
-    for (const [index, entry] of exportedEntries(readHead(path, length)).entries())
-      yield { line: index + 1, ...entry }
-  else
-    for (const { text, isPart, number: line } of linesIn(path, length))
-      if (isPart) yield { line, who: 'tool', text: `[line ${line} is too long to be shown]` }
-      else for (const entry of entriesOf(text)) yield { line, ...entry }
-}
-
-/** The bytes of a file of a conversation, as they are. */
-export function* rawBytes(directory: string, name?: string): Generator<Buffer> {
-  const [path, length] = fileOf(directory, name)
-  const { fd } = openRegular(path)
-  try {
-    yield* piecesOf(fd, 0, length)
-  } finally {
-    closeSync(fd)
+export function* readEntries(record: ConversationRecord, agent: string, name?: string): Generator<Entry> {
+  if (agent === 'opencode') {
+    const { last } = fileOf(record, name)
+    const document = readHead(record.pathOf(last), storedBytes(last))
+    for (const [index, entry] of exportedEntries(document).entries()) yield { line: index + 1, ...entry }
+    return
   }
+  for (const { text, isPart, number: line } of linesIn(record, fileOf(record, name)))
+    if (isPart) yield { line, who: 'tool', text: `[line ${line} is too long to be shown]` }
+    else for (const entry of entriesOf(text)) yield { line, ...entry }
 }
 
-function fileOf(directory: string, name: string | undefined): [path: string, length: number] {
-  const record = readRecord(directory)
-  const file = name === undefined ? transcriptOf(record) : record.files.get(name)
-  if (file !== undefined) return newestOf(record, file)
+/** The bytes of a file of a conversation, as they are; each piece is valid until the next one. */
+export const rawBytes = (record: ConversationRecord, name?: string): Generator<Buffer> =>
+  storedPieces(record, fileOf(record, name))
+
+function fileOf(record: ConversationRecord, name: string | undefined): StoredFile {
+  const file = name === undefined ? record.transcript : record.files.get(name)
+  if (file !== undefined) return file
   throw new StintError('NOT_FOUND', 'this conversation has no such file', {
     hint: `It has ${[...record.files.keys()].slice(0, 10).join(', ')}.`,
   })
-}
-
-function newestOf(
-  record: ConversationRecord,
-  { name, last, versions }: StoredFile,
-): [path: string, length: number] {
-  return [record.pathOf(name, last.generation), versions.get(last.generation)?.length ?? 0]
 }

@@ -1,13 +1,11 @@
-import { stintHome } from '../base/fs/home.ts'
 import { isWithin } from '../base/fs/paths.ts'
-import { join } from 'node:path'
 import { giveWay } from '../base/process/event-loop.ts'
 import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
-import { type Conversation, listConversations, readConversationSummary } from './list-conversations.ts'
 import { vaultDirectory } from './conversation-record.ts'
-import { type VaultAgent, vaultAgents } from './places.ts'
-import { entriesOf, type Entry } from './transcript.ts'
+import { listConversations, readConversationSummary } from './list-conversations.ts'
+import { vaultAgents } from './places.ts'
 import { linesOf, type TranscriptLine } from './read-conversation.ts'
+import { entriesOf } from './transcript.ts'
 
 /** A line of a transcript in which a text was found, in the form of a found event of a session. */
 export interface FoundLine {
@@ -24,96 +22,54 @@ export interface FoundLine {
   excerpt: string
 }
 
-export interface TranscriptFilter {
-  /** An agent. */
-  tool?: string
-  /** Conversations in this directory or below it. */
-  workspace?: string
-  /** Nothing older than this, in milliseconds. */
-  since?: number
-  onBytes?: (bytes: number) => void
-}
-
-/** Finds a text in the newest generation of all transcripts in the vault, newest conversation first. */
+/**
+ * Finds a text in the newest generation of all transcripts in the vault, newest conversation first. `tool` is
+ * an agent, `workspace` a directory of the conversations, `since` the age of the oldest line in milliseconds.
+ */
 export async function* searchTranscripts(
   pattern: string | RegExp,
-  { tool, workspace, since = Number.POSITIVE_INFINITY, onBytes }: TranscriptFilter = {},
+  filter: { tool?: string; workspace?: string; since?: number; onBytes?: (bytes: number) => void } = {},
 ): AsyncGenerator<FoundLine> {
+  const { tool, workspace, since = Number.POSITIVE_INFINITY, onBytes } = filter
   const { gate } = registerEnvironmentSecrets()
-  const vault = vaultDirectory(stintHome())
   const from = Date.now() - since
+  const agents = vaultAgents.filter((agent) => (tool ?? agent) === agent)
   let bytes = 0
-  for (const each of listConversations(
-    vault,
-    vaultAgents.filter((agent) => (tool ?? agent) === agent),
-  )) {
-    if (each.lastAt < from) continue
-    const summary = readConversationSummary(each)
+  for (const conversation of listConversations(vaultDirectory(), agents)) {
+    const { agent, id, record, lastAt } = conversation
+    if (lastAt < from) continue
+    const summary = readConversationSummary(conversation)
     if (workspace !== undefined && !isWithin(summary.workspace ?? '', workspace)) continue
-    for (const { file, ...line } of linesOf(join(vault, each.agent, each.id))) {
+    const session = { id, title: summary.title && gate.text(summary.title).slice(0, 200) }
+    for (const line of linesOf(record)) {
       await giveWay()
       onBytes?.((bytes += line.text.length))
-      const { at = each.lastAt, who, excerpt } = findIn(line, pattern, gate) ?? {}
+      const excerpt = excerptOf(line.text, pattern, gate)
+      const { at = lastAt, who } = (excerpt === undefined ? undefined : entryOf(line)) ?? {}
       if (excerpt === undefined || at < from) continue
-      const session = { id: each.id, title: summary.title && gate.text(summary.title).slice(0, 200) }
-      yield {
-        session,
-        seq: line.number,
-        at,
-        type: who ? `${each.agent}.${who}` : each.agent,
-        path: file,
-        excerpt,
-      }
+      const type = who === undefined ? agent : `${agent}.${who}`
+      yield { session, seq: line.number, at, type, path: line.file, excerpt }
     }
   }
 }
 
-/** A token, or a value of the environment, in a conversation; `kind` names it. */
-export interface FoundSecret {
-  agent: VaultAgent
-  id: string
-  file: string
-  line: number
-  kind: string
-}
+const entryOf = ({ text, isPart }: TranscriptLine) => (isPart ? undefined : entriesOf(text)[0])
 
-/** Finds secrets in conversations, without their values. */
-export async function scanVault(
-  vault: string,
-  conversations: readonly Conversation[],
-  gate: SecretGate,
-  onDone: (count: number) => void,
-): Promise<FoundSecret[]> {
-  const found: FoundSecret[] = []
-  for (const [index, { agent, id }] of conversations.entries()) {
-    for (const { file, number, text } of linesOf(join(vault, agent, id))) {
-      await giveWay()
-      for (const kind of new Set(gate.kindsIn(text))) found.push({ agent, id, file, line: number, kind })
-    }
-    onDone(index + 1)
-  }
-  return found
-}
-
-function findIn(
-  { text, isPart }: TranscriptLine,
-  pattern: string | RegExp,
-  gate: SecretGate,
-): (Partial<Pick<Entry, 'at' | 'who'>> & { excerpt: string }) | undefined {
-  if (typeof pattern === 'string' && !mayHave(text, pattern)) return undefined
+/** The text around the first match in a line; undefined if there is none. */
+function excerptOf(line: string, pattern: string | RegExp, gate: SecretGate): string | undefined {
+  if (typeof pattern === 'string' && !mayHave(line, pattern)) return undefined
+  const find = (text: string): number =>
+    typeof pattern === 'string' ? text.indexOf(pattern) : (pattern.exec(text)?.index ?? -1)
   // Arguments of tools are JSON in a string of JSON.
-  const decoded = decodeJson(text)
-  for (const form of [decoded, decodeJson(decoded)]) {
-    const start = typeof pattern === 'string' ? form.indexOf(pattern) : (pattern.exec(form)?.index ?? -1)
-    if (start < 0) continue
-    const [entry] = isPart ? [] : entriesOf(text)
-    return {
-      ...(entry?.at !== undefined && { at: entry.at }),
-      ...(entry && { who: entry.who }),
-      excerpt: excerptOf(form, start, pattern, gate),
-    }
-  }
-  return undefined
+  const decoded = decodeJson(line)
+  const text = [decoded, decodeJson(decoded)].find((form) => find(form) >= 0)
+  if (text === undefined) return undefined
+  const start = find(text)
+  // Secrets are replaced in more of it first, so that none is cut in two.
+  const masked = gate.text(text.slice(Math.max(0, start - 4000), start + 4000))
+  const from = Math.max(0, find(masked) - 40)
+  const excerpt = masked.slice(from, from + 160)
+  return excerpt.replaceAll(/\s+/g, ' ').trim()
 }
 
 /** A text can be in a line only if its longest part without special characters is. */
@@ -131,14 +87,3 @@ const decodeJson = (text: string): string =>
         code === undefined ? (named[char] ?? char) : String.fromCharCode(Number.parseInt(code, 16)),
       )
     : text
-
-/** The text around a match. Secrets are replaced in more of it first, so that none is cut in two. */
-function excerptOf(text: string, start: number, pattern: string | RegExp, gate: SecretGate): string {
-  const masked = gate.text(text.slice(Math.max(0, start - 4000), start + 4000))
-  const at = typeof pattern === 'string' ? masked.indexOf(pattern) : masked.search(pattern)
-  const from = Math.max(0, at - 40)
-  return masked
-    .slice(from, from + 160)
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-}

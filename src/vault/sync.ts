@@ -1,140 +1,104 @@
-import { statfsSync } from 'node:fs'
-import { join } from 'node:path'
-import { ifPossible } from '../base/errors/if-possible.ts'
+import { execFile } from 'node:child_process'
+import { existsSync, statfsSync, unlinkSync, utimesSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { replaceFile } from '../base/fs/atomic-file.ts'
 import { nodeDisk } from '../base/fs/disk.ts'
 import { ifExists } from '../base/fs/exists.ts'
 import { ensureHome, ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
+import { makePrivateDirectories } from '../base/fs/private-file.ts'
+import { isCount, isRecord } from '../base/text/fields.ts'
+import { isSessionId } from '../base/text/id.ts'
 import { readRecord, vaultDirectory } from './conversation-record.ts'
-import {
-  type Copied,
-  copyConversation,
-  type CopyOptions,
-  isAsRecorded,
-  nothingCopied,
-} from './copy-conversation.ts'
-import { isExcluded, isInExcludedDirectory, readExclusions } from './exclusions.ts'
-import { findConversations, type Source } from './find-conversations.ts'
-import { noteLook } from './last-look.ts'
-import { copyExport, isExported, listOpenCode } from './opencode.ts'
-import { agentRoot, type VaultAgent, vaultAgents } from './places.ts'
-import { headBytes, readHead } from './read-conversation.ts'
-import { summaryOf } from './transcript.ts'
+import { type Copied, copyConversation, type CopyOptions, isAsRecorded } from './copy-conversation.ts'
+import { isExcluded, readExclusions } from './exclusions.ts'
+import { findConversations, type Source, type Unread } from './find-conversations.ts'
+import { noteLook, readConversationSummary } from './list-conversations.ts'
+import { type VaultAgent, vaultAgents } from './places.ts'
 
 /** How many conversations are copied at once: while one waits for the disk, another is read. */
 const parallel = 8
-/** Copying stops when less than this part of the disk is free. */
-const leastFree = 0.05
+/** Copying stops when less than this part of the disk is free, in percent. */
+const leastFreePercent = 5
 
 /** Opens the vault in the home, and makes it if it is missing. */
 export function openVault(): string {
-  const home = stintHome()
-  const vault = vaultDirectory(home)
-  ensureHome(home)
-  ensureHomeDirectory(vault)
-  return vault
+  ensureHome(stintHome())
+  ensureHomeDirectory(vaultDirectory())
+  return vaultDirectory()
 }
 
-export interface SyncReport extends Copied {
+export interface SyncReport {
   /** Conversations that the agents have, and those of which something was stored. */
   conversations: number
   copied: number
+  bytes: number
   excluded: number
-}
-
-export interface SyncOptions extends Pick<CopyOptions, 'hasEnded' | 'givesWay'> {
-  agents?: readonly VaultAgent[]
-  /** Only this conversation. */
-  id?: string
-  onProgress?: (done: number, total: number, bytes: number) => void
-  signal?: AbortSignal
-}
-
-/** A conversation at its agent. */
-interface Candidate {
-  id: string
-  isExcluded: () => boolean
-  /** Does the vault have all of it? */
-  isKept: (directory: string) => boolean
-  copy: (directory: string, options: CopyOptions) => Promise<Copied>
+  unread: Unread[]
 }
 
 /** Copies what is new of all conversations into the vault. */
-export async function syncVault(vault: string, options: SyncOptions = {}): Promise<SyncReport> {
-  const { agents = vaultAgents, id, hasEnded, givesWay, onProgress, signal } = options
-  const report: SyncReport = { ...nothingCopied(), conversations: 0, copied: 0, excluded: 0 }
+export async function syncVault(
+  vault: string,
+  options: {
+    agents?: readonly VaultAgent[]
+    /** Only this conversation. */
+    id?: string
+    hasEnded?: boolean
+    onProgress?: (done: number, total: number, bytes: number) => void
+    signal?: AbortSignal
+  } = {},
+): Promise<SyncReport> {
+  const { agents = vaultAgents, id, hasEnded, onProgress, signal } = options
+  const report: SyncReport = { conversations: 0, copied: 0, bytes: 0, excluded: 0, unread: [] }
   const exclusions = readExclusions(vault)
-  const jobs: (() => Promise<Copied>)[] = []
+  const changed: Source[] = []
   const looks: (() => void)[] = []
   for (const agent of agents.filter((each) => !exclusions.includes(each))) {
     const startedAt = Date.now()
-    const candidates = await candidatesOf(agent, exclusions, report)
-    if (candidates === undefined) continue
-    for (const each of candidates.filter((candidate) => (id ?? candidate.id) === candidate.id)) {
-      const directory = join(vault, agent, each.id)
-      const isRemoved = (): boolean => isExcluded(readExclusions(vault), { agent, id: each.id })
-      report.conversations += 1
-      if (each.isExcluded()) report.excluded += 1
-      else if (!each.isKept(directory))
-        jobs.push(() => each.copy(directory, { hasEnded, givesWay, isWanted: () => !isRemoved() }))
-    }
-    const ids = new Set(candidates.map((each) => each.id))
-    if (id === undefined) looks.push(() => noteLook(vault, agent, ids, startedAt))
+    const { sources, unread } = agent === 'opencode' ? await listOpenCode(vault) : findConversations(agent)
+    report.unread.push(...unread)
+    const chosen = sources?.filter((source) => id === undefined || source.id === id) ?? []
+    report.conversations += chosen.length
+    for (const source of chosen)
+      if (isExcluded(exclusions, source, () => workspaceOf(source))) report.excluded += 1
+      else if (!isKept(vault, source)) changed.push(source)
+    const ids = sources?.map((source) => source.id)
+    if (ids !== undefined && id === undefined) looks.push(() => noteLook(vault, agent, startedAt, ids))
   }
   try {
-    await inParallel(jobs, async (job, index) => {
+    await inParallel(changed, async (source, index) => {
       signal?.throwIfAborted()
       assertRoom(vault)
-      add(report, await job())
-      onProgress?.(index + 1, jobs.length, report.bytes)
+      const isWanted = (): boolean => !isExcluded(readExclusions(vault), source)
+      const copy = source.updated === undefined ? copyConversation : copyExport
+      const { bytes, unread } = await copy(directoryOf(vault, source), source, { hasEnded, isWanted })
+      if (bytes > 0) report.copied += 1
+      report.bytes += bytes
+      report.unread.push(...unread)
+      onProgress?.(index + 1, changed.length, report.bytes)
     })
   } finally {
     // The names of new conversations, at once: a first sync has a thousand of them.
-    if (report.files > 0)
+    if (report.bytes > 0)
       for (const agent of agents) ifExists(() => nodeDisk.syncDirectory(join(vault, agent)))
   }
   for (const note of looks) note()
   return report
 }
 
-/** The conversations that an agent has; undefined if that cannot be told. */
-async function candidatesOf(
-  agent: VaultAgent,
-  exclusions: readonly string[],
-  { unread }: SyncReport,
-): Promise<Candidate[] | undefined> {
-  if (agent === 'opencode') {
-    try {
-      const sessions = await listOpenCode()
-      return sessions?.map((session) => ({
-        id: session.id,
-        isExcluded: () => isExcluded(exclusions, { agent, id: session.id }),
-        isKept: (directory) => isExported(directory, session),
-        copy: (directory, options) => copyExport(directory, session, options),
-      }))
-    } catch (error) {
-      unread.push({ path: 'opencode db', error: errorCode(error) ?? errorMessage(error) })
-      return undefined
-    }
-  }
-  const findings = findConversations(agent, agentRoot(agent))
-  unread.push(...findings.unread)
-  return findings.sources.map((source) => ({
-    id: source.id,
-    isExcluded: () => isLeftOut(source, exclusions),
-    isKept: (directory) => isAsRecorded(readRecord(directory), source),
-    copy: (directory, options) => copyConversation(directory, source, options),
-  }))
+const directoryOf = (vault: string, { agent, id }: Source): string => join(vault, agent, id)
+
+/** Does the vault have all of this conversation? */
+function isKept(vault: string, source: Source): boolean {
+  const record = readRecord(directoryOf(vault, source))
+  if (source.updated === undefined) return isAsRecorded(record, source)
+  return record.transcript?.last.mtime === source.updated
 }
 
-/** Is this conversation excluded, or was it held in a directory that is? Looks into it only if some are. */
-function isLeftOut(source: Source, exclusions: readonly string[]): boolean {
-  const [main] = source.files
-  if (isExcluded(exclusions, source)) return true
-  if (main === undefined || !exclusions.some((each) => each.startsWith('/'))) return false
-  const head = ifPossible(() => readHead(main.path, headBytes)) ?? ''
-  return isInExcludedDirectory(exclusions, summaryOf(source.agent, head).workspace)
-}
+const workspaceOf = ({ agent, files }: Source): string | undefined =>
+  readConversationSummary({ agent, path: files[0]?.path ?? '' }).workspace
 
 /** The part of the disk that is free, in percent. */
 export function freePercent(vault: string): number {
@@ -144,19 +108,11 @@ export function freePercent(vault: string): number {
 
 function assertRoom(vault: string): void {
   const percent = freePercent(vault)
-  if (percent >= 100 * leastFree) return
+  if (percent >= leastFreePercent) return
   throw new StintError('DISK_FULL', 'less than 5 % of the disk is free: the vault copies nothing more', {
     detail: `path=${vault} free=${Math.floor(percent)}%`,
     hint: 'Free some space, or remove conversations: stint vault rm --older-than 90d',
   })
-}
-
-function add(report: SyncReport, { files, bytes, rewritten, unread }: Copied): void {
-  if (files > 0) report.copied += 1
-  report.files += files
-  report.bytes += bytes
-  report.rewritten += rewritten
-  report.unread.push(...unread)
 }
 
 async function inParallel<Job>(
@@ -170,4 +126,56 @@ async function inParallel<Job>(
   const ends = await Promise.allSettled(Array.from({ length: parallel }, worker))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed !== undefined) throw failed.reason
+}
+
+/**
+ * OpenCode's own commands read its database: a copy of the main file would lack what is still in the log
+ * beside it. They run in `/`, where there is no project whose plugins they would load.
+ */
+const opencode = async (...args: string[]): Promise<Buffer> => {
+  const limits = { timeout: 60_000, maxBuffer: 1 << 30, encoding: 'buffer', cwd: '/' } as const
+  return (await promisify(execFile)('opencode', args, limits)).stdout
+}
+
+/** The sessions of all projects; `session list` has only those of one, and the newest of them. */
+const listing = ['db', 'SELECT id, time_updated AS updated FROM session', '--format', 'json']
+
+/** The sessions of OpenCode, each as the export that is made of it; undefined if they cannot be listed. */
+async function listOpenCode(vault: string): Promise<{ sources?: Source[]; unread: Unread[] }> {
+  const directories = (process.env.PATH ?? '').split(delimiter)
+  // An attempt to start it would take as long as the look at all other agents.
+  if (!directories.some((directory) => existsSync(join(directory, 'opencode')))) return { unread: [] }
+  try {
+    const rows: unknown = JSON.parse(String(await opencode(...listing)))
+    const sessions = (Array.isArray(rows) ? rows.filter(isRecord) : []) as { id: string; updated: number }[]
+    const sources = sessions
+      .filter(({ id, updated }) => isSessionId(id) && isCount(updated))
+      .map(({ id, updated }): Source => {
+        const root = join(vault, 'opencode', id)
+        const files = [{ name: 'export.json', path: join(root, 'export.json') }]
+        return { agent: 'opencode', id, root, files, updated }
+      })
+    return { sources, unread: [] }
+  } catch (error) {
+    return { unread: [{ path: 'opencode db', error: errorCode(error) ?? errorMessage(error) }] }
+  }
+}
+
+/** Stores an export by way of a file with the time of the session, which shows later that it is unchanged. */
+async function copyExport(directory: string, source: Source, options: CopyOptions): Promise<Copied> {
+  const { id, files, updated = 0 } = source
+  const path = files[0]?.path ?? ''
+  try {
+    const bytes = await opencode('export', id)
+    makePrivateDirectories(directory)
+    replaceFile(path, bytes)
+    utimesSync(path, updated / 1000, updated / 1000)
+    return await copyConversation(directory, source, options)
+  } catch (error) {
+    if (error instanceof StintError) throw error
+    const unread = [{ path: `opencode export ${id}`, error: errorCode(error) ?? errorMessage(error) }]
+    return { bytes: 0, unread }
+  } finally {
+    ifExists(() => unlinkSync(path))
+  }
 }

@@ -113,15 +113,8 @@ function textOf(value: unknown): string {
 /** More than a list shows: a token that is cut in two would not be masked. */
 const titleChars = 2000
 
-/** What a list says about a conversation. */
-export interface Summary {
-  /** The first words of the first prompt. */
-  title?: string
-  workspace?: string
-}
-
-/** Reads a summary from the beginning of a transcript. */
-export function summaryOf(agent: string, head: string): Summary {
+/** What the beginning of a transcript says: the first words of the first prompt, and the workspace. */
+export function summaryOf(agent: string, head: string): { title?: string; workspace?: string } {
   const [, cwd] = /"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head) ?? []
   const workspace = cwd === undefined ? undefined : parseObject(`{"cwd":${cwd}}`)?.cwd
   const entries = agent === 'opencode' ? exportedEntries(head) : head.split('\n').flatMap(entriesOf)

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { readRecord } from '../../src/vault/conversation-record.ts'
+import { readRecord, storedBytes } from '../../src/vault/conversation-record.ts'
 
 /** What the vault has of a file of a conversation: its generations, oldest first, as acknowledged. */
 export function generationsOf(directory: string, name: string): string[] {
   const record = readRecord(directory)
   const versions = record.files.get(name)?.versions.values() ?? []
-  return [...versions].map(({ generation, length, sha256 }) => {
-    const bytes = readFileSync(record.pathOf(name, generation)).subarray(0, length)
+  return [...versions].map((version) => {
+    const { generation, sha256 } = version
+    const length = storedBytes(version)
+    const bytes = readFileSync(record.pathOf(version)).subarray(0, length)
     if (bytes.length !== length) throw new Error(`${name}: ${bytes.length} of ${length} bytes are there`)
     const hash = createHash('sha256').update(bytes).digest('hex')
     if (hash !== sha256)

@@ -117,12 +117,9 @@ function keepIgnoredStep(wanted: readonly string[]): Step {
   }
 }
 
-/** Far in the future: every conversation counts. */
-const anyTime = Number.MAX_SAFE_INTEGER
-
 function vaultStep({ signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>): Step {
   const path = vaultDirectory(stintHome())
-  const { agents } = surveyVault(path, anyTime)
+  const { agents } = surveyVault(path)
   const conversations = agents.reduce((sum, agent) => sum + agent.new, 0)
   return {
     name: 'vault',

@@ -88,7 +88,7 @@ function timerRemoval(): Step[] {
 /** What a user has in the home: it stays, unless the user wants it deleted. */
 export async function describeData(home: string): Promise<{ text: string; bytes: number } | undefined> {
   if (!isRealDirectory(home)) return undefined
-  const conversations = surveyVault(vaultDirectory(home), 0).agents.reduce((sum, { kept }) => sum + kept, 0)
+  const conversations = surveyVault(vaultDirectory(home)).agents.reduce((sum, { kept }) => sum + kept, 0)
   const { points, worktrees } = sumPoints(await readPointStores(home))
   const sessions = (await listSessionsIn(home)).length
   const { disk_bytes: bytes } = measureTree(home)

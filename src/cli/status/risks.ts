@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
-import { surveyVault, titleOf, vaultDirectory } from '../../vault/index.ts'
+import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { surveyVault, vaultDirectory } from '../../vault/index.ts'
 import { formatTime, plural } from '../text/format.ts'
-
-/** Conversations whose deletion is nearer than this are due, in milliseconds. */
-const soonMs = 7 * 86_400_000
 
 /** The vault, and what the agents will delete or have deleted already. */
 export interface RiskData {
@@ -29,7 +27,7 @@ export interface RiskData {
 /** Compares the vault with what the agents have. */
 export function gatherRisks(home: string): RiskData {
   const vault = vaultDirectory(home)
-  const { agents } = surveyVault(vault, Date.now() + soonMs)
+  const { agents } = surveyVault(vault)
   return {
     vault: existsSync(vault),
     kept: agents.reduce((sum, { kept }) => sum + kept, 0),
@@ -50,7 +48,7 @@ export function gatherRisks(home: string): RiskData {
 export function riskLines({ agents }: RiskData): string[] {
   const conversations = (count: number): string => plural(count, 'conversation')
   return agents.flatMap(({ agent, due, unkept, gone, saved, last_there }) => {
-    const title = titleOf(agent as Parameters<typeof titleOf>[0])
+    const title = agentTitle(agent)
     const rest = unkept - due
     const seen =
       last_there === null ? '' : `, last there ${formatTime(last_there, { utc: false }).slice(0, 16)}`

@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { stintHome } from '../../base/fs/home.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import type { BuiltInStore } from '../../session/index.ts'
 import type {
@@ -19,15 +18,12 @@ import {
   readEntries,
   resumeCommand,
   searchTranscripts,
-  titleOf,
   vaultDirectory,
 } from '../../vault/index.ts'
 import { describeConversation } from '../../vault/commands/list.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import type { RequestFields } from './request-fields.ts'
 import { listRecorded, searchEvents } from './session-views.ts'
-
-const vaultHere = (): string => vaultDirectory(stintHome())
 
 /** Lists recorded sessions and transcripts, newest activity first; those of the same id are one row. */
 export async function listSessionPage(store: BuiltInStore, query: RequestFields): Promise<SessionPage> {
@@ -67,7 +63,7 @@ export async function listSessionPage(store: BuiltInStore, query: RequestFields)
 
 /** The transcripts with this text in what a list shows of them, newest first. */
 async function findTranscripts(text: string | undefined): Promise<Conversation[]> {
-  const all = listConversations(vaultHere())
+  const all = listConversations(vaultDirectory())
   if (text === undefined) return all
   const matching: Conversation[] = []
   for (const each of all) {
@@ -82,7 +78,7 @@ async function findTranscripts(text: string | undefined): Promise<Conversation[]
 function describeTranscript(each: Conversation): ListedTranscript {
   const { gate } = registerEnvironmentSecrets()
   const described = describeConversation(each, gate)
-  return { ...described, agent_title: titleOf(each.agent), resume: resumeCommand(each) }
+  return { ...described, agent_title: agentTitle(each.agent), resume: resumeCommand(each) }
 }
 
 /** Finds a text in the events of sessions, and then in transcripts, as `stint sessions search` does. */
@@ -110,7 +106,7 @@ export async function viewTranscript(query: RequestFields): Promise<TranscriptVi
   const id = query.need('id')
   const limit = query.limit(200, 1000)
   const [from, before] = [query.count('from') ?? 1, query.count('before')]
-  const conversation = listConversations(vaultHere()).find((each) => each.id === id)
+  const conversation = listConversations(vaultDirectory()).find((each) => each.id === id)
   if (conversation === undefined)
     throw new StintError('NOT_FOUND', `no conversation ${visibleText(id, 140)} in the vault`, {
       hint: '`stint vault list` shows those that there are, and `stint vault sync` copies new ones.',
@@ -119,7 +115,7 @@ export async function viewTranscript(query: RequestFields): Promise<TranscriptVi
   const mask = (text: string): string => gate.text(text)
   const entries: TranscriptEntry[] = []
   let [hasEarlier, hasLater] = [false, false]
-  for (const entry of readEntries(join(vaultHere(), conversation.agent, id), conversation.agent)) {
+  for (const entry of readEntries(conversation.record, conversation.agent)) {
     await giveWay()
     const { line = 0 } = entry
     hasLater = before === undefined ? entries.length === limit : line >= before

@@ -14,8 +14,9 @@ import {
   restoreConversation,
   type SyncReport,
   syncVault,
+  vaultDirectory,
 } from '../index.ts'
-import { agentOption, findConversation, vaultHere } from './find.ts'
+import { agentOption, findConversation } from './list.ts'
 
 export const vaultSyncCommand = defineBareCommand({
   name: 'sync',
@@ -37,8 +38,8 @@ export const vaultSyncCommand = defineBareCommand({
   ],
   async run({ signal, quiet }, { options: { agent, exclude, include } }) {
     const vault = openVault()
-    for (const what of exclude) await changeExclusions(vault, 'add', exclusionOf(what))
-    for (const what of include) await changeExclusions(vault, 'remove', exclusionOf(what))
+    if (exclude.length + include.length > 0)
+      await changeExclusions(vault, { add: exclude.map(exclusionOf), remove: include.map(exclusionOf) })
     const progress = await openProgressBar('copying', { signal, quiet })
     try {
       return await syncVault(vault, {
@@ -59,13 +60,10 @@ const exclusionOf = (what: string): string => (isVaultAgent(what.split('/')[0] ?
 const shownPaths = 5
 
 function renderSync(report: SyncReport): string {
-  const { conversations, copied, bytes, rewritten, excluded, unread } = report
+  const { conversations, copied, bytes, excluded, unread } = report
   const rows = unread.slice(0, shownPaths).map(({ path, error }) => `  ${shortPath(path)} (${error})`)
   return [
     `${plural(conversations, 'conversation')}: ${copied} had something new, ${formatBytes(bytes)} copied`,
-    ...(rewritten > 0
-      ? [`${plural(rewritten, 'file was', 'files were')} rewritten: the vault has both forms`]
-      : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
     ...(unread.length > 0 ? [`${plural(unread.length, 'path')} not read:`, ...rows] : []),
     ...(unread.length > rows.length ? ['  …'] : []),
@@ -88,9 +86,10 @@ export const vaultRestoreCommand = defineBareCommand({
     ['stint vault restore 3f6c --generation 1 --replace', 'before it was rewritten'],
   ],
   async run(_, { options: { to, replace, generation }, positionals }) {
-    const { agent, id } = findConversation(positionals).found
+    const conversation = findConversation(positionals)
     const options = { to: to === undefined ? undefined : resolve(to), replace, generation }
-    return { agent, id, ...(await restoreConversation(vaultHere(), { agent, id }, options)) }
+    const { agent, id } = conversation
+    return { agent, id, ...(await restoreConversation(conversation, options)) }
   },
   render({ paths, bytes, resume }) {
     const [main = ''] = paths
@@ -116,10 +115,10 @@ export const vaultRmCommand = defineBareCommand({
   async run({ signal }, { options: { agent, yes, 'older-than': olderThan }, positionals }) {
     if (positionals.length > 0 === (olderThan !== undefined))
       throw new StintError('ARG_ERROR', 'give one conversation, or --older-than')
-    const vault = vaultHere()
+    const vault = vaultDirectory()
     const chosen =
       olderThan === undefined
-        ? [findConversation(positionals).found]
+        ? [findConversation(positionals)]
         : listConversations(vault, agent && [agent]).filter(({ lastAt }) => lastAt < Date.now() - olderThan)
     const bytes = chosen.reduce((sum, each) => sum + each.bytes, 0)
     const lost = chosen.filter(({ lostAfter }) => lostAfter !== undefined).length

@@ -1,10 +1,13 @@
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { formatAge, formatTime, plural, shortPath, utcOption, type Zone } from '../../cli/text/format.ts'
+import { listNames, matchName } from '../../cli/match-name.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
+import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import {
   type Conversation,
@@ -12,9 +15,40 @@ import {
   listConversations,
   readConversationSummary,
   surveyVault,
-  titleOf,
+  vaultAgents,
+  vaultDirectory,
 } from '../index.ts'
-import { agentOption, vaultHere } from './find.ts'
+
+/** The option of commands that are about the conversations of one agent. */
+export const agentOption = {
+  agent: { type: 'string', choices: vaultAgents, help: 'only those of this agent' },
+} as const
+
+/** The conversation that a name means: its id, the beginning of it, its agent, or `.`. */
+export function findConversation([name, extra]: readonly string[]): Conversation {
+  if (name === undefined || extra !== undefined)
+    throw new StintError('ARG_ERROR', 'give exactly one conversation', {
+      hint: 'Give its id, the beginning of it, its agent, or . for the newest one here; `stint vault list` shows all.',
+    })
+  const here = name === '.' ? ifPossible(() => process.cwd()) : undefined
+  const candidates = listConversations(vaultDirectory()).map((conversation) => ({
+    conversation,
+    id: conversation.id,
+    agent: agentTitle(conversation.agent),
+    isHere: here !== undefined && readConversationSummary(conversation).workspace === here,
+  }))
+  const { items } = matchName(name, candidates)
+  const [first, second] = items
+  const isNewest = items.every(({ id }) => !id.startsWith(name))
+  if (first !== undefined && (second === undefined || isNewest)) return first.conversation
+  if (second !== undefined)
+    throw new StintError('ARG_ERROR', `${visibleText(name, 140)} means several conversations`, {
+      hint: `Give more of the id: ${listNames(items.map(({ id }) => id))}`,
+    })
+  throw new StintError('NOT_FOUND', `no conversation ${visibleText(name, 140)} in the vault`, {
+    hint: '`stint vault list` shows those that there are, and `stint vault sync` copies new ones.',
+  })
+}
 
 const defaultLimit = 20
 
@@ -37,11 +71,14 @@ export const vaultListCommand = defineBareCommand({
   run(_, { options: { agent, lost, workspace, all, limit = defaultLimit } }) {
     const directory = workspace === undefined ? undefined : findWorkspace(workspace).path
     const { gate } = registerEnvironmentSecrets()
-    const found = listConversations(vaultHere(), agent && [agent])
-      .filter((each) => !lost || each.lostAfter !== undefined)
+    const conversations = listConversations(vaultDirectory(), agent && [agent])
+      .filter(({ lostAfter }) => !lost || lostAfter !== undefined)
       .filter((each) => directory === undefined || readConversationSummary(each).workspace === directory)
-    const shown = all ? found : found.slice(0, limit)
-    return { conversations: shown.map((each) => describeConversation(each, gate)), total: found.length }
+    const shown = all ? conversations : conversations.slice(0, limit)
+    return {
+      conversations: shown.map((each) => describeConversation(each, gate)),
+      total: conversations.length,
+    }
   },
   render({ conversations, total }, { columns }, { options }) {
     if (total === 0) return 'no conversations; `stint vault sync` copies them'
@@ -54,27 +91,28 @@ export const vaultListCommand = defineBareCommand({
 })
 
 /** A conversation as JSON answers show it. */
-export function describeConversation(each: Conversation, gate: { text: (text: string) => string }) {
-  const { title, workspace } = readConversationSummary(each)
+export function describeConversation(conversation: Conversation, gate: { text: (text: string) => string }) {
+  const { agent, id, record, bytes, generations, lastAt, source, lostAfter, dueAt } = conversation
+  const { title, workspace } = readConversationSummary(conversation)
   return {
-    agent: each.agent,
-    id: each.id,
+    agent,
+    id,
     title: title === undefined ? null : gate.text(title).slice(0, 200),
     workspace: workspace ?? null,
-    files: each.files,
-    bytes: each.bytes,
-    generations: each.generations,
-    last_at: each.lastAt,
-    source: each.source,
-    lost_after: each.lostAfter ?? null,
-    due_at: each.dueAt ?? null,
+    files: record.files.size,
+    bytes,
+    generations,
+    last_at: lastAt,
+    source,
+    lost_after: lostAfter ?? null,
+    due_at: dueAt ?? null,
   }
 }
 
 type Described = ReturnType<typeof describeConversation>
 
 const columnsAt = (now: number, zone: Zone): Column<Described>[] => [
-  { title: 'AGENT', cell: ({ agent }) => titleOf(agent) },
+  { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'ID', cell: ({ id }) => id, cut: 'middle', least: 9 },
   { title: 'AGE', cell: ({ last_at }) => formatAge(Math.max(0, now - last_at)), align: 'right', spare: 3 },
   { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right', spare: 2 },
@@ -96,8 +134,6 @@ function stateOf({ lost_after, due_at }: Described, zone: Zone): string {
   return due_at === null ? '' : `due ${day(due_at)}`
 }
 
-const soonMs = 7 * 86_400_000
-
 export const vaultStatusCommand = defineBareCommand({
   name: 'status',
   summary:
@@ -105,11 +141,11 @@ export const vaultStatusCommand = defineBareCommand({
   options: utcOption,
   examples: [['stint vault status', 'one screen']],
   run() {
-    const vault = vaultHere()
+    const vault = vaultDirectory()
     const free = ifPossible(() => freePercent(vault))
     return {
       vault,
-      ...surveyVault(vault, Date.now() + soonMs),
+      ...surveyVault(vault),
       free_percent: free === undefined ? null : Math.floor(free),
     }
   },
@@ -132,7 +168,7 @@ export const vaultStatusCommand = defineBareCommand({
 type Survey = ReturnType<typeof surveyVault>['agents'][number]
 
 const surveyColumns = (zone: Zone): Column<Survey>[] => [
-  { title: 'AGENT', cell: ({ agent }) => titleOf(agent) },
+  { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'KEPT', cell: ({ kept }) => kept, align: 'right' },
   { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },
   { title: 'NOT YET', cell: ({ new: count }) => count || '', align: 'right' },

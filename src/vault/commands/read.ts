@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
 import { visibleAnswer, visibleJson, visibleLines, visibleText } from '../../base/text/escape.ts'
@@ -7,16 +6,18 @@ import { showWork } from '../../cli/terminal/progress.ts'
 import { formatTime, plural, utcOption, type Zone } from '../../cli/text/format.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import {
+  type Conversation,
   type Entry,
-  type FoundSecret,
+  linesOf,
   listConversations,
   rawBytes,
   readEntries,
-  scanVault,
+  vaultDirectory,
 } from '../index.ts'
-import { agentOption, findConversation, vaultHere } from './find.ts'
+import { agentOption, findConversation } from './list.ts'
 
 /** How much of the arguments and the output of a tool is shown. */
 const toolChars = 400
@@ -40,16 +41,15 @@ export const vaultShowCommand = defineBareCommand({
     ['stint vault show 3f6c --json', 'one JSON object an entry'],
   ],
   async run({ json }, { options, positionals }) {
-    const { agent, id } = findConversation(positionals).found
-    const directory = join(vaultHere(), agent, id)
+    const { agent, record } = findConversation(positionals)
     if (options.raw) {
       const onTerminal = await isTerminal(1)
-      for (const bytes of rawBytes(directory, options.file))
+      for (const bytes of rawBytes(record, options.file))
         if (!print(onTerminal ? visibleAnswer(bytes.toString()) : bytes)) return
       return
     }
     const { gate } = registerEnvironmentSecrets()
-    const entries = readEntries(directory, agent, options.file)
+    const entries = readEntries(record, agent, options.file)
     const shown = async function* (): AsyncGenerator<string> {
       for (const entry of entries) {
         const masked = { ...entry, text: gate.text(entry.text) }
@@ -80,15 +80,17 @@ export const vaultScanCommand = defineBareCommand({
     ['stint vault scan 3f6c --json', 'one of them, for scripts'],
   ],
   async run(context, { options: { agent }, positionals }) {
-    const vault = vaultHere()
-    const { gate } = registerEnvironmentSecrets()
     const chosen =
       positionals.length === 0
-        ? listConversations(vault, agent && [agent])
-        : [findConversation(positionals).found]
-    const secrets = await showWork('scanning', context, (update) =>
-      scanVault(vault, chosen, gate, (done) => update({ count: { done, total: chosen.length } })),
-    )
+        ? listConversations(vaultDirectory(), agent && [agent])
+        : [findConversation(positionals)]
+    const secrets: SecretPlace[] = []
+    await showWork('scanning', context, async (update) => {
+      for (const [index, conversation] of chosen.entries()) {
+        secrets.push(...(await scanConversation(conversation)))
+        update({ count: { done: index + 1, total: chosen.length } })
+      }
+    })
     return { conversations: chosen.length, secrets }
   },
   render({ conversations, secrets }, { columns }) {
@@ -100,7 +102,20 @@ export const vaultScanCommand = defineBareCommand({
   },
 })
 
-const columnsOfScan: Column<FoundSecret>[] = [
+/** Finds tokens, and values of the environment, in a conversation; `kind` names them. */
+async function scanConversation({ agent, id, record }: Conversation) {
+  const { gate } = registerEnvironmentSecrets()
+  const places: { agent: string; id: string; file: string; line: number; kind: string }[] = []
+  for (const { file, number: line, text } of linesOf(record)) {
+    await giveWay()
+    for (const kind of new Set(gate.kindsIn(text))) places.push({ agent, id, file, line, kind })
+  }
+  return places
+}
+
+type SecretPlace = Awaited<ReturnType<typeof scanConversation>>[number]
+
+const columnsOfScan: Column<SecretPlace>[] = [
   { title: 'AGENT', cell: ({ agent }) => agent },
   { title: 'ID', cell: ({ id }) => id, cut: 'middle', least: 9 },
   { title: 'FILE', cell: ({ file }) => file, cut: 'middle', least: 12 },
