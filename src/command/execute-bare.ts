@@ -1,6 +1,5 @@
 import { after } from '../base/process/clock.ts'
-import { columnsOf } from '../base/process/terminal.ts'
-import { writeOut } from '../base/process/write-output.ts'
+import { columnsOf, writeOut } from '../base/process/terminal.ts'
 import type { BareContext } from './context.ts'
 import type { Command } from './define-command.ts'
 import { type Interruptions, StopSignal } from './interruption.ts'

@@ -1,9 +1,8 @@
 import { systemClock } from '../base/process/clock.ts'
-import { writeOut } from '../base/process/write-output.ts'
+import { writeOut, columnsOf } from '../base/process/terminal.ts'
 import { visibleAnswer, visibleJson, visibleLines } from '../base/text/escape.ts'
 import { wrapLines } from '../base/text/wrap.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { columnsOf } from '../base/process/terminal.ts'
 import type { BareContext } from './context.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */

@@ -1,16 +1,14 @@
 import { stintHome } from '../base/fs/home.ts'
 import { explained } from '../base/errors/if-possible.ts'
 import { newRequestId } from '../base/text/id.ts'
-import { writeOut } from '../base/process/write-output.ts'
+import { writeOut, isTerminal, leaveTerminalToReader } from '../base/process/terminal.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { findTmp } from '../base/fs/temp-directory.ts'
 import type { Command, CommandGroup } from './define-command.ts'
 import { executeBare } from './execute-bare.ts'
 import { Interruptions } from './interruption.ts'
 import { readInvocation } from './invocation.ts'
 import { asStintError, Reply } from './reply.ts'
 import { isGroup, noCommand, selectCommand } from './select.ts'
-import { isTerminal, leaveTerminalToReader } from '../base/process/terminal.ts'
 
 export interface RunMainOptions {
   /** The arguments; by default those of this process. */
@@ -66,7 +64,7 @@ async function main(
     reply.quiet = invocation.quiet
     reply.verbose = invocation.verbose
     if (invocation.help) return await printHelp(command, called)
-    if (invocation.verbose) noteDirectories(reply)
+    if (invocation.verbose) await noteDirectories(reply)
     if (command.bare) return await executeBare(command, invocation, reply, interruptions)
     // Loaded here, with node:child_process behind it, because a bare command needs neither.
     const { execute } = await import('./execute.ts')
@@ -124,7 +122,8 @@ function hasJsonFlag(argv: readonly string[]): boolean {
 }
 
 /** Prints, with --verbose, which process this is and which directories it uses. */
-function noteDirectories(reply: Reply): void {
+async function noteDirectories(reply: Reply): Promise<void> {
+  const { findTmp } = await import('../scratch/index.ts')
   const origin = (variable: string): string => (process.env[variable] ? ` (${variable})` : '')
   reply.note(`run ${reply.meta.request_id}, pid ${process.pid}, node ${process.version}`)
   reply.note(`home ${pathOrProblem(stintHome)}${origin('STINT_HOME')}`)

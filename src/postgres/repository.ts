@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
-import { askGit } from '../base/process/ask-git.ts'
+import { askGit } from '../base/process/run-program.ts'
 import { thisMachine } from '../base/process/platform.ts'
 
 /** A workspace as every machine knows it. */

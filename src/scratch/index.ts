@@ -8,7 +8,7 @@ export { type ContextOptions, ScratchContext } from './context.ts'
 export { joinScratch } from './join-scratch.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'
 export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
-export { findRoot, rootOf, type ScratchRoot } from './root.ts'
+export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
 export {
   createScratch,
   type Scratch,

@@ -1,9 +1,10 @@
-import { lstatSync, type Stats } from 'node:fs'
+import { lstatSync, realpathSync, type Stats } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ifExists } from '../base/fs/exists.ts'
-import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { configuredTmp, findTmp, withTempErrors } from '../base/fs/temp-directory.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/private-file.ts'
+import { explained } from '../base/errors/if-possible.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/platform.ts'
 
 /** The directory of all scratches of one user: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
@@ -83,5 +84,27 @@ function assertSafe(path: string, problem: string | undefined): void {
   if (problem === undefined) return
   throw new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}; nothing was created`, {
     detail: `path=${path}`,
+  })
+}
+
+/** The temp directory as it is configured: `STINT_TMP_ROOT`, or that of the system. */
+const configuredTmp = (env: NodeJS.ProcessEnv = process.env): string => env.STINT_TMP_ROOT || tmpdir()
+
+/** The real path of the temp directory: mounts are listed by their real paths. */
+export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
+  const tmp = configuredTmp(env)
+  return withTempErrors(tmp, () => realpathSync.native(tmp))
+}
+
+/** Uses the temp directory or a path in it, and explains a failure: `TEMP_DIR_MISSING` if it is missing. */
+const withTempErrors = <Result>(path: string, use: () => Result): Result =>
+  explained((error) => tempDirectoryError(error, path), use)
+
+function tempDirectoryError(error: unknown, path: string): unknown {
+  const errno = errorCode(error) ?? ''
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
+  return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
+    cause: error,
+    detail: `errno=${errno}`,
   })
 }

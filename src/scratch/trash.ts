@@ -11,7 +11,7 @@ import {
   removalSteps,
   removeTree,
 } from '../base/fs/remove-tree.ts'
-import { runToEnd } from '../base/process/run-generator.ts'
+import { runToEnd } from '../base/process/event-loop.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { removeOwner } from './owner.ts'

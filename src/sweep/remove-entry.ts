@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
-import type { SpaceCounter } from '../base/fs/disk-space.ts'
-import { measureSteps } from '../base/fs/measure-tree.ts'
+import { type SpaceCounter, measureSteps } from '../base/fs/measure-tree.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { listTracked, removeDeadTracked } from '../scratch/remove-dead-tracked.ts'

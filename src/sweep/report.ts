@@ -1,4 +1,4 @@
-import type { DiskSpace } from '../base/fs/disk-space.ts'
+import type { DiskSpace } from '../base/fs/measure-tree.ts'
 import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
 import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 

@@ -6,9 +6,8 @@ import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 import { shellWord } from '../text/escape.ts'
 import { listIfReadable } from './exists.ts'
-import { ensureChosenDirectory, ownDirectoryProblem } from './own-directory.ts'
+import { ensureChosenDirectory, ownDirectoryProblem, appendPrivateFile } from './private-file.ts'
 import { isWithin, lastVisibleOn, nonDirectoryOn } from './paths.ts'
-import { appendPrivateFile } from './private-file.ts'
 
 /** A path has at most 4,096 bytes, and the paths of files inside the home must fit, too. */
 const maxHomeBytes = 3800

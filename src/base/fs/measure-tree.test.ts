@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { isRoot, openToAll, projectRoot, World } from '../../../test/support/world.ts'
 import { measureSteps, measureTree, type MeasureOptions } from './measure-tree.ts'
 import { removeTree } from './remove-tree.ts'
-import { runToEnd } from '../process/run-generator.ts'
+import { runToEnd } from '../process/event-loop.ts'
 
 /** The sums without the blocks, which depend on the file system. */
 function measure(path: string, options?: MeasureOptions) {
@@ -80,7 +80,7 @@ test('unreadable entries count as 0 bytes and are reported, without an error', a
   }
   execFileSync('chmod', ['755', world.tmp])
   const script = `import { measureSteps } from ${JSON.stringify(join(projectRoot, 'dist/base/fs/measure-tree.js'))}
-    import { runToEnd } from ${JSON.stringify(join(projectRoot, 'dist/base/process/run-generator.js'))}
+    import { runToEnd } from ${JSON.stringify(join(projectRoot, 'dist/base/process/event-loop.js'))}
     console.log(JSON.stringify(runToEnd(measureSteps(process.argv[1]))))`
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
   const { stdout, stderr } = await world.start(

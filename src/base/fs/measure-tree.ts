@@ -1,10 +1,50 @@
-import { type Dirent, lstatSync, type Stats } from 'node:fs'
-import { bytePath, latin1Of } from './paths.ts'
-import { diskBytesOf, type DiskSpace, SpaceCounter } from './disk-space.ts'
-import { listSteps } from './list-steps.ts'
-import { openDirectory } from './open-directory.ts'
-import { runToEnd, stepEnds } from '../process/run-generator.ts'
+import { type Dirent, lstatSync, opendirSync, readdirSync, type Stats } from 'node:fs'
 import { errorCode } from '../errors/stint-error.ts'
+import { runToEnd, stepEnds } from '../process/event-loop.ts'
+import { openDirectory } from './open-directory.ts'
+import { bytePath, latin1Of } from './paths.ts'
+
+/** The length of files, and what the disk has lost to them; both in bytes. */
+export interface DiskSpace {
+  /** The sum of the lengths, as `ls` shows them. */
+  bytes: number
+  /** The sum of the allocated blocks, as `du` shows it: more for small files, less for sparse ones. */
+  disk_bytes: number
+}
+
+type FileSpace = Pick<Stats, 'size' | 'blocks' | 'nlink' | 'dev' | 'ino'>
+
+/** `st_blocks` counts in this unit, whatever the block size of the file system. */
+const blockBytes = 512
+
+/** The disk space that a file or a directory takes, in bytes. */
+export const diskBytesOf = ({ blocks }: Pick<Stats, 'blocks'>): number => blocks * blockBytes
+
+/**
+ * Measures files, and counts a file with several names once: `first` with the name that is seen first, for
+ * what there is; `last` when all its names have been seen, for what removing them would free.
+ */
+export class SpaceCounter {
+  readonly #counts: 'first' | 'last'
+  readonly #names = new Map<string, number>()
+
+  constructor(counts: 'first' | 'last' = 'first') {
+    this.#counts = counts
+  }
+
+  /** The space of a file; undefined if it counts with another of its names. */
+  spaceOf(stat: FileSpace): DiskSpace | undefined {
+    return this.#isCounted(stat) ? { bytes: stat.size, disk_bytes: diskBytesOf(stat) } : undefined
+  }
+
+  #isCounted({ nlink, dev, ino }: FileSpace): boolean {
+    if (nlink <= 1) return true
+    const file = `${dev}:${ino}`
+    const seen = (this.#names.get(file) ?? 0) + 1
+    this.#names.set(file, seen)
+    return seen === (this.#counts === 'first' ? 1 : nlink)
+  }
+}
 
 /**
  * The contents of a tree, its top directory included. `bytes` is the length of the files; `disk_bytes` has
@@ -139,4 +179,27 @@ const look = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), 
 interface Directory {
   path: string
   size: number
+}
+
+/** A larger directory may have thousands of entries, which would block the event loop if read at once. */
+const largeDirectory = 256 << 10
+const entriesPerStep = 1024
+
+/**
+ * Lists a directory, with names as Latin-1; `size` is that of the directory itself, in bytes. Yields while
+ * it reads a large one.
+ */
+export function* listSteps(path: string | Buffer, size: number): Generator<void, Dirent[]> {
+  if (size < largeDirectory) return readdirSync(path, { withFileTypes: true, encoding: 'latin1' })
+  const directory = opendirSync(path as string, { encoding: 'latin1', bufferSize: entriesPerStep })
+  try {
+    const entries: Dirent[] = []
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      entries.push(entry)
+      if (entries.length % entriesPerStep === 0) yield
+    }
+    return entries
+  } finally {
+    directory.closeSync()
+  }
 }

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  type Stats,
   statSync,
   writeFileSync,
   writeSync,
@@ -14,6 +15,7 @@ import {
 import { dirname } from 'node:path'
 import { safeOpenFlags } from './regular-file.ts'
 import { errorCode } from '../errors/stint-error.ts'
+import { geteuid } from '../process/platform.ts'
 
 /**
  * Directories are 0700 and files 0600 under any umask. The mode passed to the kernel keeps other users out;
@@ -89,4 +91,45 @@ export function writeAll(fd: number, content: string | Uint8Array): void {
     if (written === 0) throw Object.assign(new Error('the disk takes no more'), { code: 'ENOSPC' })
     done += written
   }
+}
+
+/** Creates a private directory, or checks an existing one with lstat; returns its problem, if it has one. */
+export function ensureOwnDirectory(path: string): string | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false }) ?? makeOwnDirectory(path)
+  const problem = ownDirectoryProblem(stat)
+  // Only stint uses this name and creates it 0700: other permissions were added since, so take them away.
+  if (problem === undefined) closeToOthers(path, stat)
+  return problem
+}
+
+/** Creates or checks a directory that the user may have chosen; others may read it, but not write to it. */
+export function ensureChosenDirectory(path: string): string | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false }) ?? makeOwnDirectory(path)
+  const problem = ownDirectoryProblem(stat)
+  if (problem !== undefined || (stat.mode & 0o022) === 0 || process.platform === 'win32') return problem
+  return `can be written to by others (mode ${(stat.mode & 0o777).toString(8)})`
+}
+
+/** Why stint must not write to this path: a link may lead anywhere, and another owner may read along. */
+export function ownDirectoryProblem(stat: Stats): string | undefined {
+  if (stat.isSymbolicLink()) return 'is a symbolic link'
+  if (!stat.isDirectory()) return 'is not a directory'
+  if (stat.uid !== geteuid() && process.platform !== 'win32') return `belongs to user ${stat.uid}`
+  return undefined
+}
+
+function makeOwnDirectory(path: string): Stats {
+  try {
+    mkdirSync(path, 0o700)
+    // The umask may have removed permissions of our own; it never adds permissions for others.
+    closeToOthers(path, lstatSync(path))
+  } catch (error) {
+    // Another run created it at the same moment; the caller checks it like any other.
+    if (errorCode(error) !== 'EEXIST') throw error
+  }
+  return lstatSync(path)
+}
+
+function closeToOthers(path: string, stat: Stats): void {
+  if ((stat.mode & 0o777) !== 0o700 && process.platform !== 'win32') chmodSync(path, 0o700)
 }

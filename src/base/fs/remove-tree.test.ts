@@ -14,7 +14,7 @@ import { startSwapper } from '../../../test/support/swapper.ts'
 import { stintBin, unprivileged, World } from '../../../test/support/world.ts'
 import { measureTree } from './measure-tree.ts'
 import { removalSteps, removeTree } from './remove-tree.ts'
-import { runInTurns } from '../process/run-generator.ts'
+import { runInTurns } from '../process/event-loop.ts'
 
 test('a whole tree is removed and counted', async () => {
   await using world = new World()

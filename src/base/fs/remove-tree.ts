@@ -1,10 +1,9 @@
 import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { diskBytesOf, type DiskSpace } from './disk-space.ts'
+import { diskBytesOf, type DiskSpace, listSteps } from './measure-tree.ts'
 import { bytePath, latin1Of, utf8Of } from './paths.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
 import { isRealDirectory } from './exists.ts'
-import { listSteps } from './list-steps.ts'
-import { runToEnd, stepEnds } from '../process/run-generator.ts'
+import { runToEnd, stepEnds } from '../process/event-loop.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 export interface RemovalFailure {

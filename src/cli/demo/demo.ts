@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { codedError } from '../../base/errors/stint-error.ts'
-import { writeOut } from '../../base/process/write-output.ts'
+import { writeOut } from '../../base/process/terminal.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { screenOf } from '../../command/stdio.ts'

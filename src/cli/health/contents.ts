@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { DiskSpace } from '../../base/fs/disk-space.ts'
+import type { DiskSpace } from '../../base/fs/measure-tree.ts'
 import { hasEntries } from '../../base/fs/exists.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'

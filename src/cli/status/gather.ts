@@ -1,7 +1,6 @@
 import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
 import { type AllClaims, type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
-import { findTmp } from '../../base/fs/temp-directory.ts'
-import { findRoot } from '../../scratch/index.ts'
+import { findRoot, findTmp } from '../../scratch/index.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { Examination, isFinding } from '../health/check.ts'

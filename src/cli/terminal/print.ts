@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { deliver } from '../../base/process/write-output.ts'
+import { deliver } from '../../base/process/terminal.ts'
 import { visibleAnswer } from '../../base/text/escape.ts'
 
 /** Prints text, or bytes as they are. Returns false if the reader is gone: then a stream should end. */

@@ -1,8 +1,7 @@
 import { systemClock } from '../../base/process/clock.ts'
-import { writeOut } from '../../base/process/write-output.ts'
+import { writeOut, isTerminal } from '../../base/process/terminal.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
-import { isTerminal } from '../../base/process/terminal.ts'
 
 /** How far a long operation is. */
 interface Done {

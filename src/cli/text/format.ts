@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { DiskSpace } from '../../base/fs/disk-space.ts'
+import type { DiskSpace } from '../../base/fs/measure-tree.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { OptionTable, OptionValues } from '../../command/option.ts'
 import { truncate } from '../../base/text/display-width.ts'

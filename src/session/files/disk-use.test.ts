@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { du } from '../../../test/support/du.ts'
 import { World } from '../../../test/support/world.ts'
-import { SpaceCounter } from '../../base/fs/disk-space.ts'
+import { SpaceCounter } from '../../base/fs/measure-tree.ts'
 import { measureSession } from './disk-use.ts'
 
 test('a session with many files is measured in steps, between which a signal is heard', async () => {

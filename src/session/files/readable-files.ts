@@ -1,5 +1,4 @@
-import { runToEnd } from '../../base/process/run-generator.ts'
-import { giveWay } from '../../base/process/event-loop.ts'
+import { runToEnd, giveWay } from '../../base/process/event-loop.ts'
 import type { LogEnds, LogName } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import type { ReadableMedium, Region, RegionRange } from '../medium.ts'

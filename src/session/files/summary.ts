@@ -1,4 +1,4 @@
-import { SpaceCounter } from '../../base/fs/disk-space.ts'
+import { SpaceCounter } from '../../base/fs/measure-tree.ts'
 import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
 import { linesBackwards } from '../log/lines.ts'

@@ -7,7 +7,7 @@ import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { latin1Of } from '../../base/fs/paths.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
-import { findTmp } from '../../base/fs/temp-directory.ts'
+import { findTmp } from '../../scratch/index.ts'
 import { shellWord } from '../../base/text/escape.ts'
 
 /** A timer that sweeps every hour, as units of systemd and as a line of a crontab. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { appendBoundedLog, readBoundedLog } from '../../base/fs/bounded-log.ts'
-import type { DiskSpace } from '../../base/fs/disk-space.ts'
+import type { DiskSpace } from '../../base/fs/measure-tree.ts'
 import { ensureHome, stintHome } from '../../base/fs/home.ts'
 import { isCount, parseObject } from '../../base/text/fields.ts'
 import type { SweepReport } from '../report.ts'

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { exists } from '../../base/fs/exists.ts'
-import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { isRequestId, isSessionId, requestIdIn } from '../../base/text/id.ts'
 import { visibleText } from '../../base/text/escape.ts'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { askGit } from './ask-git.ts'
+import { askGit } from './run-program.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runInTurns } from './run-generator.ts'
+import { runInTurns } from './event-loop.ts'
 
 test('an operation in turns that is aborted ends with the reason, and gives back what it has open', async () => {
   const interruption = new AbortController()

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { du } from '../../../test/support/du.ts'
 import { World } from '../../../test/support/world.ts'
-import { SpaceCounter } from './disk-space.ts'
-import { measureTree } from './measure-tree.ts'
+import { SpaceCounter, measureTree } from './measure-tree.ts'
 import { removeTree } from './remove-tree.ts'
 
 /** Small files, a sparse one, one with two names, a link and directories: the two sizes differ. */
