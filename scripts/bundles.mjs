@@ -31,7 +31,6 @@ export const loaded = {
     completion: 'src/cli/completion/completion.ts',
     demo: 'src/cli/demo/demo.ts',
     init: 'src/cli/init/init.ts',
-    overview: 'src/cli/status/overview.ts',
     mcp: 'src/mcp/commands/mcp.ts',
     'mcp-server': 'src/mcp/serve.ts',
     temp: 'src/sweep/commands/temp/temp.ts',

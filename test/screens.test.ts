@@ -114,7 +114,7 @@ const pipe = async (command: string): Promise<string> =>
 function brokenWords(lines: readonly string[], text: string): string[] {
   const whole = new Set(wordsOf(text))
   // A list that is cut on a small screen says how to see the rest.
-  const shown = lines.filter((line) => !line.startsWith('  … '))
+  const shown = lines.filter((line) => !/^ +… /.test(line))
   return shown.flatMap(wordsOf).filter((word) => {
     if (whole.has(word) || /\d/.test(word) || word === '→') return false
     const [start = '', end, ...more] = word.split('…')
@@ -149,7 +149,7 @@ test('status fits a screen of 24 rows, and its command for the rest shows the re
   const { lines } = await terminal.output('stint status')
   // The prompt takes the last row.
   expect(lines.length, lines.join('\n')).toBeLessThan(24)
-  expect(lines.join('\n')).toMatch(/^Sessions {4}270 closed, 30 crashed$/m)
+  expect(lines.join('\n')).toMatch(/^Sessions +270 closed, 30 crashed$/m)
   const [, rest, command] = /… (\d+) more crashed: (stint .*)$/m.exec(lines.join('\n')) ?? []
   const [titles, ...all] = (await terminal.output(command ?? '')).lines
   expect(titles).toMatch(/^ID +STATE/)

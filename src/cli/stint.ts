@@ -9,7 +9,7 @@ export const stintCommands: CommandGroup = {
   summary: "Keeps agents and tools out of each other's way, and keeps what they did.",
   defaultCommand: {
     summary: 'show what is here, what is at risk, and what to do next',
-    load: async () => (await import('./status/overview.ts')).overviewCommand,
+    load: async () => (await import('./status/status.ts')).overviewCommand,
   },
   everyday: ['init', 'status', 'undo', 'vault', 'run', 'ui', 'doctor'],
   commands: {

@@ -1,11 +1,15 @@
+import { findAgents, type InstalledAgent, LivingSessions, type RunningAgent } from '../../agents/index.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
-import { type AllClaims, type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
+import { readCodexTrust, type WrittenTrust } from '../../hooks/install/doctor/codex-trust-file.ts'
+import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
+import { describeTarget } from '../../lease/commands/lock-options.ts'
+import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
 import { findRoot, findTmp } from '../../scratch/index.ts'
+import { describeSession } from '../../session/commands/describe.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { Examination, isFinding } from '../health/check.ts'
-import { checkDirectory, judgeSpace, readSpace } from '../health/directory.ts'
-import { findHooks, judgeHooks } from '../health/hooks.ts'
 import {
   claimsIn,
   countStates,
@@ -17,105 +21,124 @@ import {
   sumOrphans,
   sumPoints,
 } from '../health/contents.ts'
+import { checkDirectory, judgeSpace, readSpace } from '../health/directory.ts'
+import { findHooks, type HookHealth, judgeHooks } from '../health/hooks.ts'
 import type { ServerContents } from '../health/postgres.ts'
-import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
-import { describeTarget } from '../../lease/commands/lock-options.ts'
-import { describeSession } from '../../session/commands/describe.ts'
 import { storeOfEnvironment } from '../store.ts'
 
 /** Milliseconds that measuring may take: an exact size matters less than a quick answer. */
-const measureWithinMs = 500
+const measureWithinMs = 250
+/** How many of the newest sessions are counted: reading all of them could take seconds. */
+const maxSessions = 1000
 /** How many of the newest open sessions are named. */
 const namedSessions = 100
 
-/** The answer of `stint status`. */
-export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
-
-/** Where the parts of a status come from that take time: `stint ui` keeps some from one look to the next. */
-interface StatusSources {
-  claims(home: string): Promise<AllClaims>
+/** The parts that take time to read: `stint ui` keeps some of them from one look to the next. */
+interface Sources {
   sessions(home: string): Promise<SessionSummary[]>
   /** Undefined without a server. Hooks always keep claims in files, so both are shown. */
   server(): Promise<ServerContents | undefined>
   entries(at: number): Promise<MeasuredEntry[]>
-  hooks(): ReturnType<typeof findHooks>
+  hooks(): ReturnType<typeof readHooks>
 }
 
-/** The sources that look anew each time. */
-/** How many of the newest sessions a status counts: reading all of them could take seconds. */
-const maxSessions = 1000
-
-export const statusSources: StatusSources = {
-  claims: claimsIn,
-  sessions: (home: string): Promise<SessionSummary[]> => listSessionsIn(home, { newest: maxSessions }),
+/** The sources that read anew each time. */
+export const freshSources: Sources = {
+  sessions: (home) => listSessionsIn(home, { newest: maxSessions }),
   server: readServerOfEnvironment,
   entries: (at) => measureEntries(at, measureWithinMs),
-  hooks: () => findHooks(findWorkspace().path),
+  hooks: readHooks,
 }
 
-/** Looks at everything. A part that cannot be looked at becomes a finding, and the rest is still shown. */
-export async function gatherStatus(sources: StatusSources = statusSources) {
+/** What a look at this machine has found. */
+export type Look = Awaited<ReturnType<typeof lookAround>>
+
+/** Looks at everything. A part that cannot be read becomes a finding, and the rest is still there. */
+export async function lookAround(sources: Sources = freshSources) {
   const at = Date.now()
   const examination = new Examination()
-  const inHome = await lookAtHome(examination, sources)
+  const home = await lookAtHome(examination, sources)
   const temp = await lookAtTemp(examination, () => sources.entries(at))
   const server = await examination.look('store', sources.server)
   const hooks = await examination.look('hooks', sources.hooks)
-  const disk = [inHome.space, temp.space].filter((space) => space !== undefined)
+  const disk = [home.space, temp.space].filter((space) => space !== undefined)
   const orphans = sumOrphans(temp.entries)
   examination.add(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
-    ...(inHome.claims ? [judgeLeases(inHome.claims, inHome.path)] : []),
+    ...(home.claims ? [judgeLeases(home.claims, home.path)] : []),
     ...(server ? [judgeLeases(server)] : []),
-    ...judgeSessions(inHome.sessions),
+    ...judgeSessions(home.sessions),
     ...judgeSessions(server?.sessions ?? [], 'server'),
-    ...judgePoints(inHome.points),
+    ...judgePoints(home.points),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
   )
-  return {
-    at,
-    home: inHome.path ?? null,
-    root: temp.root ?? null,
-    workspaces: [
-      ...(inHome.claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
-      ...(server?.targets ?? []).map((target) => describeWorkspace(target, 'postgres')),
-    ],
-    runs: temp.entries.filter(isRun).map(describeRun),
-    sessions: describeSessions([...inHome.sessions, ...(server?.sessions ?? [])]),
-    orphans,
-    points: sumPoints(inHome.points),
-    disk,
-    hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state, choices }) => ({
-      agent,
-      place,
-      path,
-      state,
-      /** Whether they take restore points. */
-      undo: choices.undo !== false,
-    })),
-    without_hooks: hooks?.without ?? [],
-    findings: examination.checks.filter(isFinding),
-  }
+  return { at, home, temp, server, hooks, disk, orphans, findings: examination.checks.filter(isFinding) }
+}
+
+/** The answer of `stint status`; that of `stint` alone has more. */
+export type StatusData = ReturnType<typeof describeLook>
+
+/** Describes a look in the form of JSON answers. */
+export const describeLook = (look: Look, running: readonly RunningAgent[] = []) => ({
+  at: look.at,
+  home: look.home.path ?? null,
+  root: look.temp.root ?? null,
+  agents: look.hooks?.agents ?? [],
+  running,
+  workspaces: [
+    ...(look.home.claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
+    ...(look.server?.targets ?? []).map((target) => describeWorkspace(target, 'postgres')),
+  ],
+  runs: look.temp.entries.filter(isRun).map(describeRun),
+  sessions: describeSessions([...look.home.sessions, ...(look.server?.sessions ?? [])]),
+  orphans: look.orphans,
+  points: sumPoints(look.home.points),
+  disk: look.disk,
+  hooks: (look.hooks?.hooks ?? []).map(({ agent, place, path, state, choices }) => ({
+    agent,
+    place,
+    path,
+    state,
+    /** Whether they take restore points. */
+    undo: choices.undo !== false,
+  })),
+  findings: look.findings,
+})
+
+export async function gatherStatus(): Promise<StatusData> {
+  const running = ifPossible(() => new LivingSessions().running())
+  return describeLook(await lookAround(), running)
 }
 
 /** Claims, sessions and space in the home. Nothing in an unusable home is a finding of its own. */
-async function lookAtHome(examination: Examination, sources: StatusSources) {
+async function lookAtHome(examination: Examination, sources: Sources) {
   const path = await examination.look('home', () => homePath())
-  const home = await examination.look('home', () => withFormat(path))
+  const home = await examination.look('home', () => {
+    // A home that another version has made is shown, but not read.
+    if (path !== undefined) assertHomeFormat(path)
+    return path
+  })
   const isUsable = home !== undefined && (await isHomeUsable(examination, home))
-  const look = async <Found>(
+  const look = async <Part>(
     name: string,
-    find: (home: string) => Found | Promise<Found>,
-  ): Promise<Found | undefined> =>
-    home === undefined ? undefined : await examination.look(name, () => find(home), isUsable)
+    read: (home: string) => Part | Promise<Part>,
+  ): Promise<Part | undefined> =>
+    home === undefined ? undefined : await examination.look(name, () => read(home), isUsable)
   return {
     path,
-    claims: await look('leases', sources.claims),
+    claims: await look('leases', claimsIn),
     sessions: (await look('sessions', sources.sessions)) ?? [],
     points: (await look('points', readPointStores)) ?? [],
-    space: await look('home disk', (at) => ({ name: 'home', ...readSpace(at) })),
+    space: await look('home disk', (directory) => ({ name: 'home', ...readSpace(directory) })),
   }
+}
+
+/** Adds a finding only if the home cannot be used: what could merely be better is for the doctor. */
+async function isHomeUsable(examination: Examination, home: string): Promise<boolean> {
+  const check = await examination.look('home', () => checkDirectory('home', home))
+  if (check?.level === 'fail') examination.add(check)
+  return check !== undefined && check.level !== 'fail'
 }
 
 /** The entries and the space in the temp directory. */
@@ -130,31 +153,38 @@ async function lookAtTemp(examination: Examination, measure: () => Promise<Measu
   }
 }
 
-function describeSessions(sessions: SessionSummary[]) {
-  const open = sessions.sort(newestFirst).filter(({ state }) => state !== 'closed')
-  return {
-    total: sessions.length,
-    states: countStates(sessions),
-    open: open.slice(0, namedSessions).map(describeSession),
-  }
-}
-
-/** The path of a home; throws `HOME_FORMAT` if a version with another format has made it. */
-function withFormat(home: string | undefined): string | undefined {
-  if (home !== undefined) assertHomeFormat(home)
-  return home
-}
-
-/** Adds a finding only if the home cannot be used: what could merely be better is for the doctor. */
-async function isHomeUsable(examination: Examination, home: string): Promise<boolean> {
-  const check = await examination.look('home', () => checkDirectory('home', home))
-  if (check?.level === 'fail') examination.add(check)
-  return check !== undefined && check.level !== 'fail'
-}
-
 async function readServerOfEnvironment(): Promise<ServerContents | undefined> {
   const url = storeOfEnvironment()
   return url === undefined ? undefined : await (await import('../health/postgres.ts')).readServer(url)
+}
+
+/** Finds the agents of this user and their hooks; starts no agent. */
+async function readHooks() {
+  const workspace = findWorkspace().path
+  const { hooks, without } = await findHooks(workspace)
+  return { hooks, without, agents: findAgents(workspace).map((agent) => describeAgent(agent, hooks)) }
+}
+
+/** An agent that its user has, and whether it asks stint. */
+export interface AgentData extends InstalledAgent {
+  /** The state of the hooks in the user's own settings or in those of the project; `absent`: none. */
+  hooks: string
+  /** Whether Codex runs the hooks that are in; null for agents that run any, and without hooks. */
+  trust: WrittenTrust | null
+  /** Whether its hooks take restore points. */
+  undo: boolean
+}
+
+function describeAgent(agent: InstalledAgent, hooks: readonly HookHealth[]): AgentData {
+  const installed = hooks.filter((hook) => hook.agent === agent.agent)
+  const hook = installed.find(({ state }) => state === 'installed') ?? installed[0]
+  if (hook === undefined) return { ...agent, hooks: 'absent', trust: null, undo: false }
+  return {
+    ...agent,
+    hooks: hook.state,
+    trust: agent.agent === 'codex' ? readCodexTrust(hook.path) : null,
+    undo: hook.choices.undo !== false,
+  }
 }
 
 const describeWorkspace = (
@@ -166,6 +196,16 @@ const describeWorkspace = (
   claims: claims.map((claim) => describeClaim(claim, observation)),
   waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
 })
+
+function describeSessions(sessions: SessionSummary[]) {
+  const newestFirst = sessions.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1))
+  const open = newestFirst.filter(({ state }) => state !== 'closed')
+  return {
+    total: sessions.length,
+    states: countStates(sessions),
+    open: open.slice(0, namedSessions).map(describeSession),
+  }
+}
 
 /** A scratch whose run is alive, or may be: a process in another container cannot be seen. */
 const isRun = ({ kind, reason }: MeasuredEntry): boolean =>
@@ -186,6 +226,3 @@ const describeRun = (entry: MeasuredEntry) => ({
   created_at: entry.created_at,
   age_ms: entry.age_ms,
 })
-
-const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
-  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)

@@ -82,14 +82,13 @@ test('a conversation that its agent has lost is shown with the minute at which i
   user.plantTranscript(2)
   await user.stint(['vault', 'sync'])
   const before = await user.data()
-  expect(before.risks).toMatchObject({ agents: [{ saved: 0, last_there: null }] })
+  expect(before.risks).toMatchObject({ agents: [{ lost: 0, lost_after: null }] })
   rmSync(user.projects, { recursive: true })
   const { risks } = await user.data()
-  const syncedAt = risks?.last_sync ?? 0
-  const [lost] = risks?.agents ?? []
-  expect(lost?.saved).toBe(1)
+  const [survey] = risks?.agents ?? []
+  expect(survey?.lost).toBe(1)
   // The sync that saw it last: when it began, or when it copied the conversation.
-  expect(Math.abs((lost?.last_there ?? 0) - syncedAt)).toBeLessThan(60_000)
+  expect(Math.abs((survey?.lost_after ?? 0) - (survey?.synced_at ?? 0))).toBeLessThan(60_000)
   expect((await user.show()).stdout).toMatch(
     /Claude Code has lost 1 conversation that the vault still has,\s+last there\s+20\d\d-\d\d-\d\d\s+\d\d:\d\d$/m,
   )
@@ -133,7 +132,7 @@ test('hooks, vault, changes and what dead runs left are shown, and the next step
   expect(data.agents).toEqual([
     expect.objectContaining({ agent: 'claude', version: '2.1.325', hooks: 'installed', trust: null }),
   ])
-  expect(data.risks).toMatchObject({ vault: true, kept: 1, agents: [{ agent: 'claude', unkept: 0, due: 0 }] })
+  expect(data.risks).toMatchObject({ vault: true, agents: [{ agent: 'claude', kept: 1, new: 0, due: 0 }] })
   expect(data.changes).toEqual([
     expect.objectContaining({ session_id: 'ada', workspace: user.project, files: 1, undone: 'no' }),
   ])
@@ -173,7 +172,7 @@ test('sessions that hold a workspace are shown while they work', async () => {
   )
   await until('it runs', () => running.output().stdout.includes('up'))
   const { stdout } = await user.show()
-  expect(stdout).toMatch(/^ +ada +works +\d+m?s? +\S*project +tidy up$/m)
+  expect(stdout).toMatch(/^ +ada +working +\d+m?s? +\S*project +tidy up$/m)
 })
 
 test('a home that cannot be used is the next step, and the rest is shown', async () => {

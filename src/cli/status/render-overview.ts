@@ -1,51 +1,39 @@
-import { truncate } from '../../base/text/display-width.ts'
+import type { AgentWorktree, LeftFile } from '../../agents/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { wrap } from '../../base/text/wrap.ts'
-import type { Screen } from '../../command/stdio.ts'
+import type { Paint } from '../../command/stdio.ts'
 import { agentTitle } from '../../hooks/hosts/hosts.ts'
-import { formatAge, plural, shortPath } from '../text/format.ts'
+import { formatAge, formatTime, plural, shortPath } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
-import { agentName, hooksText } from './agents.ts'
-import { leftoverLines } from './leftovers.ts'
-import type { OverviewData } from './overview.ts'
-import type { RecentChange } from './recent-changes.ts'
-import { riskLines } from './risks.ts'
+import type { LeftoverData, OverviewData, RecentChange, RiskData } from './overview.ts'
+import { agentLines, late, nowLines } from './render-now.ts'
 
-const titleColumns = 13
-/** What stands for a part that did not answer in time. */
-const late = '…'
-/** How many sessions are shown at most. */
-const shownSessions = 5
+/** A title, and the lines beside it. */
+export type Part = readonly [title: string, lines: readonly string[]]
 
-/** Renders the overview for a screen: a title at the left of each part, and its lines beside it. */
-export function renderOverview(data: OverviewData, screen: Screen): string {
-  const room = Math.max(20, screen.columns - titleColumns)
-  const part = (title: string, lines: readonly string[]): string[] =>
-    lines.map((line, index) => {
-      const label = index === 0 ? screen.paint.bold(title.padEnd(titleColumns)) : ' '.repeat(titleColumns)
-      return `${label}${line}`.trimEnd()
-    })
+/** The parts of `stint` alone, for `room` columns beside the titles and at most `shown` rows of a list. */
+export function overviewParts(
+  data: OverviewData,
+  { room, shown, paint }: { room: number; shown: number; paint: Paint },
+): Part[] {
   const prose = (lines: readonly string[]): string[] =>
     lines.flatMap((line) => wrap(visibleText(line), room, 2))
   return [
-    ...part('Agents', agentLines(data, room)),
-    ...part('Protection', prose(protectionLines(data))),
-    ...part('Now', nowLines(data, room)),
-    ...part('At risk', prose(data.risks === null ? [late] : orNothing(riskLines(data.risks)))),
-    ...part('Left behind', prose(leftLines(data))),
-    ...part('Changes', changeLines(data, room)),
-    ...part('Next', nextLines(data, screen, room)),
-  ].join('\n')
+    ['Agents', agentLines(data, room)],
+    ['Protection', prose(protectionLines(data))],
+    ['Now', nowLines(data, room, shown, false)],
+    ['At risk', prose(data.risks === null ? [late] : orNothing(riskLines(data.risks)))],
+    ['Left behind', prose(leftLines(data))],
+    ['Changes', changeLines(data, room)],
+    ['Next', nextLines(data, paint, room)],
+  ]
 }
 
 const orNothing = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? ['nothing'] : lines)
 
-const agentLines = ({ agents }: OverviewData, room: number): string[] => {
-  if (agents.length === 0) return ['none found']
-  const width = Math.max(...agents.map((agent) => agentName(agent).length)) + 2
-  return agents.map((agent) => truncate(`${agentName(agent).padEnd(width)}${hooksText(agent)}`, room))
-}
+const sumOf = <Item>(items: readonly Item[], size: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + size(item), 0)
 
 function protectionLines({ agents, points, risks, at }: OverviewData): string[] {
   const takesPoints = agents.some(({ hooks, undo }) => hooks !== 'absent' && undo)
@@ -56,101 +44,83 @@ function protectionLines({ agents, points, risks, at }: OverviewData): string[] 
   const restore = `restore points ${takesPoints ? 'on' : 'off'}${taken}`
   if (risks === null) return [restore, `vault ${late}`]
   if (!risks.vault) return [restore, 'vault off: no conversation is kept']
-  if (risks.kept === 0) return [restore, 'vault on: no conversation yet']
-  const sync =
-    risks.last_sync === null ? 'never synced' : `synced ${formatAge(Math.max(0, at - risks.last_sync))} ago`
-  return [restore, `vault on: ${plural(risks.kept, 'conversation')}, ${formatBytes(risks.bytes)}, ${sync}`]
+  const kept = sumOf(risks.agents, (survey) => survey.kept)
+  if (kept === 0) return [restore, 'vault on: no conversation yet']
+  const size = formatBytes(sumOf(risks.agents, ({ bytes }) => bytes))
+  const syncedAt = Math.max(0, ...risks.agents.map(({ synced_at }) => synced_at ?? 0))
+  const sync = syncedAt === 0 ? 'never synced' : `synced ${formatAge(Math.max(0, at - syncedAt))} ago`
+  return [restore, `vault on: ${plural(kept, 'conversation')}, ${size}, ${sync}`]
 }
 
-interface SessionRow {
-  who: string
-  state: string
-  where: string
-  ageMs: number
-  what: string
-}
-
-/** Sessions that hold or wait for a workspace, then agents that run and hold none. */
-function sessionRows({ workspaces, running, at }: OverviewData): SessionRow[] {
-  const working = workspaces.flatMap(({ claims, waiters, ...target }) => {
-    const where = shortPath(target.workspace ?? target.resource)
+/** A line for each thing at risk; none if nothing is. */
+function riskLines({ agents }: RiskData): string[] {
+  const conversations = (count: number): string => plural(count, 'conversation')
+  return agents.flatMap(({ agent, new: uncopied, due, lost, lost_after, gone }) => {
+    const title = agentTitle(agent)
+    const others = uncopied - due
+    const count = due > 0 ? `${others} more` : conversations(others)
+    const seen =
+      lost_after === null ? '' : `, last there ${formatTime(lost_after, { utc: false }).slice(0, 16)}`
     return [
-      ...claims.map((claim) => ({
-        id: claim.session_id,
-        pid: claim.pid,
-        row: {
-          who: claim.origin?.agent ? agentTitle(claim.origin.agent) : claim.session_id,
-          state: 'works',
-          where,
-          ageMs: claim.held_ms,
-          what: claim.origin?.prompt ?? claim.purpose ?? '',
-        },
-      })),
-      ...waiters.map((waiter) => ({
-        id: waiter.session_id,
-        pid: waiter.pid,
-        row: {
-          who: waiter.origin?.agent ? agentTitle(waiter.origin.agent) : waiter.session_id,
-          state: 'waits',
-          where,
-          ageMs: waiter.waited_ms,
-          what: waiter.origin?.prompt ?? '',
-        },
-      })),
+      ...(due > 0 ? [`${title} deletes ${conversations(due)} within a week that you have no copy of`] : []),
+      ...(others > 0 ? [`${title} has ${count} without a copy`] : []),
+      ...(gone > 0 ? [`${title} has lost ${conversations(gone)} already: only traces are left`] : []),
+      ...(lost > 0 ? [`${title} has lost ${conversations(lost)} that the vault still has${seen}`] : []),
     ]
   })
-  const idle = running.filter(
-    ({ pid, session_id }) => !working.some((each) => each.pid === pid || each.id === session_id),
-  )
-  return [
-    ...working.map(({ row }) => row),
-    ...idle.map(({ agent, directory, started_at }) => ({
-      who: agentTitle(agent),
-      state: 'runs',
-      where: shortPath(directory ?? late),
-      ageMs: Math.max(0, at - started_at),
-      what: '',
-    })),
-  ]
-}
-
-const sessionColumns: Column<SessionRow>[] = [
-  { title: 'WHO', cell: ({ who }) => who, cut: 'end', least: 8 },
-  { title: 'STATE', cell: ({ state }) => state },
-  { title: 'FOR', cell: ({ ageMs }) => formatAge(ageMs), align: 'right' },
-  { title: 'WHERE', cell: ({ where }) => where, cut: 'middle', least: 14 },
-  { title: 'WHAT', cell: ({ what }) => what, cut: 'end', least: 10, spare: 1 },
-]
-
-function nowLines(data: OverviewData, room: number): string[] {
-  const rows = sessionRows(data)
-  if (rows.length === 0) return ['no agent works']
-  const shown = rows.length - shownSessions <= 1 ? rows : rows.slice(0, shownSessions)
-  const rest = rows.length - shown.length
-  return [...table(shown, sessionColumns, room), ...(rest > 0 ? [`… ${rest} more: stint status`] : [])]
 }
 
 function leftLines({ orphans, left_behind }: OverviewData): readonly string[] {
-  const runs =
-    orphans.count === 0
-      ? []
-      : [
-          `${plural(orphans.count, 'entry', 'entries')} of dead runs (${formatBytes(orphans.disk_bytes)}): stint sweep`,
-        ]
+  const size = formatBytes(orphans.disk_bytes)
+  const entries = plural(orphans.count, 'entry', 'entries')
+  const runs = orphans.count === 0 ? [] : [`${entries} of dead runs (${size}): stint sweep`]
   return orNothing([...runs, ...(left_behind === null ? [late] : leftoverLines(left_behind))])
 }
+
+/** A line for what dead sessions left, and one for the worktrees of agents. */
+function leftoverLines({ processes, files, worktrees }: LeftoverData): string[] {
+  const bytes = (items: readonly { bytes: number }[]): string =>
+    formatBytes(sumOf(items, (item) => item.bytes))
+  const count = (kind: LeftFile['kind'], one: string, many: string): string[] => {
+    const matching = files.filter((file) => file.kind === kind)
+    const size = kind === 'empty' ? '' : ` (${bytes(matching)})`
+    return matching.length > 0 ? [`${plural(matching.length, one, many)}${size}`] : []
+  }
+  const things = [
+    ...(processes.length > 0
+      ? [`${plural(processes.length, 'process', 'processes')} (${bytes(processes)} of memory)`]
+      : []),
+    ...count('temp', 'temp directory', 'temp directories'),
+    ...count('empty', 'empty directory', 'empty directories'),
+    ...count('library', 'unpacked library', 'unpacked libraries'),
+  ]
+  const ofSessions =
+    things.length > 0 ? [`by dead sessions: ${things.join(', ')}: stint sweep --scope agents`] : []
+  return [...ofSessions, ...worktreeLines(worktrees)]
+}
+
+function worktreeLines(worktrees: readonly AgentWorktree[]): string[] {
+  if (worktrees.length === 0) return []
+  const words = { alive: 'in use', changed: 'with changes', clean: 'clean', unknown: late }
+  const counts = Object.entries(words).flatMap(([state, word]) => {
+    const count = worktrees.filter((worktree) => worktree.state === state).length
+    return count > 0 ? [`${count} ${word}`] : []
+  })
+  const clean = worktrees.find(({ state }) => state === 'clean')
+  const command = clean === undefined ? [] : [`git worktree remove ${shortPath(clean.path)}`]
+  return [`${plural(worktrees.length, 'worktree')} of agents: ${counts.join(', ')}`, ...command]
+}
+
+const undoneWords = { no: '', yes: 'undone', partly: 'partly undone' }
 
 const changeColumns = (at: number): Column<RecentChange>[] => [
   { title: 'ID', cell: ({ id }) => id },
   { title: 'AGO', cell: ({ ended_at }) => formatAge(Math.max(0, at - ended_at)), align: 'right' },
   { title: 'WHO', cell: ({ agent, session_id }) => agent ?? session_id, cut: 'end', least: 8 },
   { title: 'FILES', cell: ({ files }) => files ?? late, align: 'right' },
-  {
-    title: 'STATE',
-    cell: ({ undone }) => (undone === 'no' ? '' : undone === 'yes' ? 'undone' : 'partly undone'),
-  },
+  { title: 'STATE', cell: ({ undone }) => undoneWords[undone] },
   { title: 'WHERE', cell: ({ workspace }) => shortPath(workspace), cut: 'middle', least: 12 },
-  { title: 'PROMPT', cell: ({ words }) => words, cut: 'end', least: 10, spare: 1 },
+  { title: 'TASK', cell: ({ words }) => words, cut: 'end', least: 10, spare: 1 },
 ]
 
 function changeLines({ changes, at }: OverviewData, room: number): string[] {
@@ -159,12 +129,13 @@ function changeLines({ changes, at }: OverviewData, room: number): string[] {
   if (newest === undefined) return ['none yet']
   return [
     ...table(changes, changeColumns(at), room),
-    `take one back, in its directory: stint undo ${newest.id}`,
+    `to take one back, in its directory: stint undo ${newest.id}`,
   ]
 }
 
-function nextLines({ next }: OverviewData, { paint }: Screen, room: number): string[] {
-  if (next.step === null) return [next.why]
+function nextLines({ next }: OverviewData, paint: Paint, room: number): string[] {
+  const why = wrap(visibleText(next.why), room)
+  if (next.step === null) return why
   const [first = '', ...rest] = wrap(visibleText(next.step), room)
-  return [paint.bold(first), ...rest, ...wrap(visibleText(next.why), room)]
+  return [paint.bold(first), ...rest, ...why]
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
-import { World } from '../../../test/support/world.ts'
+import { until, World } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 
 test('a terminal shows one screen that ends with what to do', async () => {
@@ -15,9 +15,7 @@ test('a terminal shows one screen that ends with what to do', async () => {
   await terminal.shows(/\[0\] ready>$/)
   await terminal.shows(/^To do$/m)
   const screen = terminal.screen()
-  expect(screen).toMatch(
-    /^Workspaces {2}1 held\n {2}WORKSPACE +SESSION .*\n {2}~ +mine +held +\d+s +a test /m,
-  )
+  expect(screen).toMatch(/^Now +WHO +STATE .*\n +mine +working +\d+s +~ +a test/m)
   expect(screen).toMatch(/^Temp +~\/stint-\d+, 1 orphan \([\d.]+ KiB\)$/m)
   expect(screen).toMatch(/^ {2}warn {2}orphans +dead runs have left 1 entry, .*\n +(→|->|.+) stint sweep$/m)
 })
@@ -27,8 +25,8 @@ test('a claim of a dead session is not shown', async () => {
   world.plantClaim({ holders: [{ ...ownIdentity(), pid: deadPid }] })
   await using terminal = await Terminal.open(world)
   terminal.enter('clear; stint status')
-  await terminal.shows(/^To do {7}nothing$/m)
-  expect(terminal.screen()).toMatch(/^Workspaces {2}none is held\nRuns/m)
+  await terminal.shows(/^To do {8}nothing$/m)
+  expect(terminal.screen()).not.toMatch(/ working /)
 })
 
 test('--watch redraws the alternate screen as things change, and restores the terminal at Ctrl-C', async () => {
@@ -40,9 +38,9 @@ test('--watch redraws the alternate screen as things change, and restores the te
   expect(terminal.isAlternate()).toBe(true)
   expect(terminal.screen()).not.toContain('before')
   await world.stint(['lock', 'acquire', '--session', 'mine', '--resource', 'prod'])
-  await terminal.shows(/^Workspaces {2}1 held\n.*\n {2}prod +mine +held /m)
+  await terminal.shows(/^ +mine +working +\d+s +prod/m)
   await world.stint(['lock', 'release', '--session', 'mine', '--resource', 'prod'])
-  await terminal.shows(/^Workspaces {2}none is held\nRuns/m)
+  await until('it is released', () => !terminal.screen().includes(' working '))
   terminal.press('C-c')
   await terminal.shows(/before\n\[130\] ready>$/)
   expect(terminal.isAlternate()).toBe(false)

@@ -1,13 +1,27 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { readWatch, watchOptions } from '../interval.ts'
 import { stableWorkspace } from '../../lease/commands/describe.ts'
+import { readWatch, watchOptions } from '../interval.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
-import { renderStatus } from './render.ts'
+import { gatherOverview } from './overview.ts'
+import { renderStatus, statusLines } from './render.ts'
+
+/** `stint` alone: a wider look than `stint status`, with the same words. */
+export const overviewCommand = defineBareCommand({
+  name: 'stint',
+  summary:
+    'Shows on one screen which agents are here, who works where, what is at risk or left behind, and what to do next. Changes nothing.',
+  options: {},
+  examples: [
+    ['stint', 'one screen'],
+    ['stint --json', 'for scripts'],
+  ],
+  run: () => gatherOverview(),
+  render: statusLines,
+})
 
 export const statusCommand = defineBareCommand({
   name: 'status',
-  summary:
-    'Shows who holds which workspace, runs, sessions, disk space and hooks, and what to do about problems.',
+  summary: 'Shows who works where, runs, sessions, disk space and hooks, and what to do about problems.',
   options: watchOptions,
   examples: [
     ['stint status', 'one screen'],
@@ -24,19 +38,17 @@ export const statusCommand = defineBareCommand({
     await watchScreen(context, intervalMs, watched)
     return undefined
   },
-  render(data, screen) {
-    if (data === undefined) return ''
-    const { body, todo } = renderStatus(data, screen)
-    return [...body, ...todo].join('\n')
-  },
+  render: (data, screen) => (data === undefined ? '' : statusLines(data, screen)),
 })
 
 /** The fields of a status that change only if something happens, as ages and sizes do not. */
 export function stableFields(data: StatusData): unknown {
-  const { home, root, workspaces, runs, sessions, orphans, hooks, without_hooks, findings } = data
+  const { home, root, agents, running, workspaces, runs, sessions, orphans, hooks, findings } = data
   return {
     home,
     root,
+    agents,
+    running: running.map(({ pid }) => pid),
     workspaces: workspaces.map(stableWorkspace),
     runs: runs.map(({ path, liveness }) => [path, liveness]).sort(),
     sessions: [
@@ -45,7 +57,6 @@ export function stableFields(data: StatusData): unknown {
     ],
     orphans: orphans.count,
     hooks,
-    without_hooks,
     findings: findings.map(({ name, level }) => [name, level]),
   }
 }

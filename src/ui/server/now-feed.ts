@@ -1,11 +1,11 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import { type AllClaims, homeStore, type LeaseStore } from '../../lease/index.ts'
+import { homeStore, type LeaseStore } from '../../lease/index.ts'
 import { promptedSessions } from '../../hooks/session-prompt.ts'
-import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
+import { listSessionsIn } from '../../session/index.ts'
 import type { NowView } from '../protocol.ts'
 import type { ServerContents } from '../../cli/health/postgres.ts'
-import { gatherStatus, statusSources } from '../../cli/status/gather.ts'
+import { describeLook, freshSources, lookAround } from '../../cli/status/gather.ts'
 import { ActivityIndex, newestIncidents } from './activity-index.ts'
 import { maxTiles, nowView } from './now-view.ts'
 import { isInternal } from './workspaces.ts'
@@ -15,8 +15,6 @@ const lookMs = 2000
 /** The temp directory and the hooks of agents change rarely, and are slow to read, in milliseconds. */
 const slowPartsMs = 30_000
 
-const noClaims: AllClaims = { targets: [], unreadable: [] }
-
 /** The state of everything, for the pages that are open. While no page is open it does nothing. */
 export class NowFeed {
   /** The activity in the home, and on a server if there is one. */
@@ -24,8 +22,8 @@ export class NowFeed {
   readonly serverActivity: ActivityIndex | undefined
   readonly #readOnly: boolean
   readonly #clients = new Set<(view: NowView) => void>()
-  readonly #entries = keptFor(slowPartsMs, () => statusSources.entries(Date.now()))
-  readonly #hooks = keptFor(slowPartsMs, async () => await statusSources.hooks())
+  readonly #entries = keptFor(slowPartsMs, () => freshSources.entries(Date.now()))
+  readonly #hooks = keptFor(slowPartsMs, async () => await freshSources.hooks())
   readonly #server: () => Promise<ServerContents | undefined>
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<NowView> | undefined
@@ -82,17 +80,15 @@ export class NowFeed {
   }
 
   async #gather(): Promise<NowView> {
-    let claims = noClaims
-    let sessions: SessionSummary[] = []
-    let server: ServerContents | undefined
-    const status = await gatherStatus({
-      claims: async (home) => (claims = await statusSources.claims(home)),
-      sessions: async (home) => (sessions = await listSessionsIn(home, { newest: maxTiles })),
-      server: async () => (server = await this.#server()),
+    const look = await lookAround({
+      sessions: (home) => listSessionsIn(home, { newest: maxTiles }),
+      server: this.#server,
       entries: this.#entries,
       hooks: this.#hooks,
     })
-    const targets = [...claims.targets, ...(server?.targets ?? [])].filter(
+    const status = describeLook(look)
+    const { home, server } = look
+    const targets = [...(home.claims?.targets ?? []), ...(server?.targets ?? [])].filter(
       ({ workspace }) => !isInternal(workspace),
     )
     await this.activity.refresh().catch(() => {})
@@ -100,7 +96,7 @@ export class NowFeed {
     return nowView({
       status,
       targets,
-      sessions: [...sessions, ...(server?.sessions ?? [])],
+      sessions: [...home.sessions, ...(server?.sessions ?? [])],
       prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
       incidents: newestIncidents(indexes, status.at),
       lastActivityOf: (id) => Math.max(...indexes.map((index) => index?.lastActivityOf(id) ?? 0)),
@@ -110,7 +106,7 @@ export class NowFeed {
 
   /** Reads the server, and what has happened there. */
   async #readServer(): Promise<ServerContents | undefined> {
-    const contents = await statusSources.server()
+    const contents = await freshSources.server()
     await this.serverActivity?.refresh().catch(() => {})
     return contents
   }
