@@ -9,15 +9,17 @@ export LC_ALL=C
 
 # Splits the event at its quotes and walks through its properties up to the first of the tool's arguments. A
 # string with a backslash goes to Node, as it may have an escaped quote; so does a property that comes twice.
+# The result of a call, which may be long, comes after all that matters: it is cut off first.
 read_event() {
   cwd='' event='' tool='' inside=''
   case $STINT_HOOK_INPUT in '{"session_id":"'*'}') ;; *) return 1 ;; esac
   [ ${#STINT_HOOK_INPUT} -lt 65536 ] || return 1
+  text=${STINT_HOOK_INPUT%%'"tool_response":'*}
   for name in session_id cwd agent_id hook_event_name tool_name tool_input file_path; do
-    case $STINT_HOOK_INPUT in *"\"$name\":"*"\"$name\":"*) return 1 ;; esac
+    case $text in *"\"$name\":"*"\"$name\":"*) return 1 ;; esac
   done
   IFS='"'
-  set -- $STINT_HOOK_INPUT
+  set -- $text
   unset IFS
   session=$4
   # $1 comes before a property, $2 is its name, $3 comes after the name, and $4 is its value, if a string.
@@ -43,11 +45,13 @@ read_event() {
 # The target of a call is the directory of a command, or the file of an edit.
 find_target() {
   directory=$cwd target=$cwd
+  case "$STINT_BYPASS: $* " in 1:* | *' --record '*) return 1 ;; esac
+  case "$text $* " in *'"agent_id":'*' --subagents apart '*) return 1 ;; esac
   case $event:$tool:$argument in
     P*ToolUse:Bash:command: | P*ToolUse:Monitor:command:)
       case " $* " in *' --scope paths '*) return 1 ;; esac
       # Such a command may belong to another directory, or be a patch.
-      case $value$STINT_HOOK_INPUT in cd* | [!A-Za-z0-9]* | *' -C'* | *'*** '*) return 1 ;; esac
+      case $value$text in cd* | [!A-Za-z0-9]* | *' -C'* | *'*** '*) return 1 ;; esac
       ;;
     P*ToolUse:Edit:file_path: | P*ToolUse:Write:file_path: | P*ToolUse:MultiEdit:file_path:)
       case $value in *\\* | *' ' | '') return 1 ;; /*) target=$value ;; *) target=$cwd/$value ;; esac
@@ -86,10 +90,11 @@ is_covered() {
 is_from_agent() {
   above=$PPID
   while read -r stat <"/proc/$above/stat"; do
-    name=${stat#*\(} name=${name%\) *}
-    set -- ${stat##*\) }
-    [ "$above" != "$agent" ] || { [ "${20}" = "$started" ]; return; }
-    case $above:$name in "$PPID":*sh | "$PPID":busybox) above=$2 ;; *) return 1 ;; esac
+    # The name may have any character, also blanks and parentheses; only numbers come after it.
+    name=${stat%\) *}
+    set -- ${stat#"$name"}
+    [ "$above" != "$agent" ] || { [ "${21}" = "$started" ]; return; }
+    case $above:$name in "$PPID":*sh | "$PPID":*\(busybox) above=$3 ;; *) return 1 ;; esac
   done
   return 1
 }
@@ -105,18 +110,12 @@ is_on_top() {
   [ "$highest" = "$epoch" ]
 }
 
-may_go_on() {
-  [ "$STINT_BYPASS" != 1 ] || return 1
-  case "$STINT_HOOK_INPUT $* " in *' --record '* | *'"agent_id":'*' --subagents apart '*) return 1 ;; esac
-  read_event && find_target "$@" && has_pass
-}
-
 set -f
 case $1:$3 in
   /*:claude | /*:codex | claude:* | codex:*)
     # One read: the shell's own reads one byte at a time, and other programs wait for the end of the input.
     STINT_HOOK_INPUT=$(dd bs=65536 count=1 status=none 2>/dev/null)
-    if may_go_on "$@" 2>/dev/null; then exit 0; fi
+    if { read_event && find_target "$@" && has_pass; } 2>/dev/null; then exit 0; fi
     export STINT_HOOK_INPUT
     cd "$here" 2>/dev/null
     ;;
