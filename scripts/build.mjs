@@ -105,14 +105,12 @@ async function bundleHook() {
   await bundle({
     ...loadedByLauncher,
     entryPoints: { 'hook-main': 'src/hooks/main.ts' },
-    external: ['./hook-record.cjs', './hook-points.cjs', './hook-vault.cjs', './wrap.cjs'],
+    external: ['./hook-record.cjs', './hook-points.cjs', './hook-vault.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
     ...loadedByLauncher,
-    entryPoints: {
-      'hook-record': 'src/hooks/record/record-in-hook.ts',
-    },
+    entryPoints: { 'hook-record': 'src/hooks/record/record.ts' },
     plugins: [loadBundles('hook-record')],
   })
   await bundle({
@@ -125,8 +123,10 @@ new (require('node:vm').Script)(require('node:fs').readFileSync(__dirname + '/ho
   .runInThisContext()(require, points, __dirname)
 points.exports.sweepInBackground()\n`
   writeFileSync(join(bin, 'points-sweep.cjs'), sweep)
-  await bundle({ outdir: bin, entryPoints: { wrap: 'src/base/text/wrap.ts' } })
-  writeFileSync(join(bin, 'hook-recorder.cjs'), "require('./commands.cjs')['hook-recorder']\n")
+  writeFileSync(
+    join(bin, 'hook-recorder.cjs'),
+    "require('./commands.cjs')['hook-recorder'].recordInBackground()\n",
+  )
   // A file of its own: it is started at the end of every turn.
   await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
   await bundleLauncher('stint-hook', 'src/hooks/launch.ts', [

@@ -25,7 +25,7 @@ export const loaded = {
     'examine-hooks': 'src/hooks/install/doctor/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',
     hook: 'src/hooks/commands/hook.ts',
-    'hook-recorder': 'src/hooks/record/recorder-bin.ts',
+    'hook-recorder': 'src/hooks/record/recorder.ts',
     sweep: 'src/sweep/commands/sweep.ts',
     inventory: 'src/sweep/inventory/index.ts',
     completion: 'src/cli/completion/completion.ts',

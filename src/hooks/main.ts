@@ -1,8 +1,9 @@
 import { existsSync, fstatSync, statSync } from 'node:fs'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { homePath } from '../base/fs/home.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { columnsOf, deliver } from '../base/process/terminal.ts'
+import { deliver } from '../base/process/terminal.ts'
 import { homeStore, readDescent, waitingHookName } from '../lease/index.ts'
 import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
 import { agentProcess } from './session-party.ts'
@@ -55,16 +56,18 @@ function copyTranscript({ host: agent, kind, sessionId, subagent }: HookEvent, e
 
 function respond({ stdout, stderr, code, codeIfUnread }: HookResponse): void {
   deliver(2, stderr)
-  const delivered = deliver(1, stdout) === 'written'
-  process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? code : codeIfUnread
+  // Node opens /dev/null in place of a closed output: what is written there is lost, too.
+  const isNullDevice = (): boolean =>
+    ifPossible(() => fstatSync(1).rdev === statSync('/dev/null').rdev) ?? false
+  const isDelivered = deliver(1, stdout) === 'written'
+  process.exitCode = code === codeIfUnread || (isDelivered && !isNullDevice()) ? code : codeIfUnread
 }
 
 async function answerGit(options: HookOptions, env: NodeJS.ProcessEnv): Promise<HookResponse> {
   const [name = ''] = options.words
   const verdict = await orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
-  const target = { host: 'git', kind: 'pre', configured: 'git', failClosed: options.failClosed } as const
-  const response = formatResponse(verdict, target)
-  return { ...response, stderr: fitTerminal(response.stderr) }
+  const { failClosed } = options
+  return formatResponse(verdict, { host: 'git', kind: 'pre', configured: 'git', failClosed })
 }
 
 function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.ProcessEnv): Promise<Verdict> {
@@ -73,19 +76,6 @@ function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.Proc
   const call = { hook, args, lines: () => readText(), command }
   const descent = () => readDescent(process.pid, env)
   return guardGit(call, { env, descent, cwd: process.cwd(), store: homeStore(env) })
-}
-
-/** A person reads what git's hooks say: a terminal would break the lines within words. */
-function fitTerminal(text: string): string {
-  const columns = text === '' ? undefined : columnsOf(2)
-  if (columns === undefined) return text
-  try {
-    // Only a refusal needs it.
-    const { wrapLines } = require('./wrap.cjs') as typeof import('../base/text/wrap.ts')
-    return wrapLines(text, columns)
-  } catch {
-    return text
-  }
 }
 
 /** The words after `git` of the process that runs the hook; none where they cannot be seen. */
@@ -200,13 +190,4 @@ function fault(
 ): Verdict {
   noteWarning({ agent, event: name, session: sessionId, warning }, env)
   return onFault(failClosed, '--fail-closed', task, warning)
-}
-
-/** Node opens /dev/null in place of a closed output: a response written there is lost, too. */
-function isNullDevice(fd: number): boolean {
-  try {
-    return fstatSync(fd).rdev === statSync('/dev/null').rdev
-  } catch {
-    return false
-  }
 }

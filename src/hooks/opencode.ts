@@ -15,7 +15,7 @@ import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './hosts/host.ts'
 import { hosts } from './hosts/hosts.ts'
 import { recordCall } from './record/record.ts'
-import { drainQueue } from './record/recorder.ts'
+import { recordInBackground } from './record/recorder.ts'
 import { allowed, checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 
 /** The part of OpenCode's client that tells a session's parent. */
@@ -66,9 +66,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 
     // This process lives on, so it writes the queue itself, in the background.
     let draining: Promise<unknown> = Promise.resolve()
-    const drain = (): void => {
-      draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
-    }
+    const drain = (): void => void (draining = draining.then(recordInBackground))
 
     const given = { ...choices, scope, hold, waitMs }
     const handle = async (

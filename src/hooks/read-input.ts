@@ -28,6 +28,9 @@ export function takeInput(env: NodeJS.ProcessEnv): Buffer | undefined {
   return environment.subarray(start, environment.indexOf(0, start))
 }
 
+/** How often an event that comes in several chunks is parsed before its end is known. */
+const maxAttempts = 8
+
 /** Reads all of stdin, up to about `maxBytes`. */
 export function readText(): string {
   const chunks: Buffer[] = []
@@ -44,47 +47,19 @@ export function readText(): string {
  * host closes it. If stdin contains anything else, returns its text.
  */
 export function readObject(before: Buffer = readChunk()): Record<string, unknown> | string {
-  // Nearly always, the first chunk is all of the object.
-  const isShort = before.length < chunkBytes && isEnd(before.at(-1))
-  const whole = isShort ? parseObject(withoutMark(before.toString())) : undefined
-  if (whole !== undefined) return whole
   const chunks: Buffer[] = []
-  const nesting = new Nesting()
   let length = 0
-  let isInvalid = false
-  for (let chunk = before; ; chunk = readChunk()) {
-    if (chunk.length === 0 || length > maxBytes) return joined(chunks, length)
+  let attempts = 0
+  for (let chunk = before; chunk.length > 0 && length <= maxBytes; chunk = readChunk()) {
     chunks.push(chunk)
     length += chunk.length
-    // An object that is closed is parsed once, however many chunks it has: it is valid now, or never.
-    if (isInvalid || !nesting.isClosedBy(chunk)) continue
+    // Nearly always, the first chunk is all of the object. Some end like one in the middle of a string.
+    if (!isEnd(chunk.at(-1)) || attempts++ >= maxAttempts) continue
     const object = parseObject(withoutMark(joined(chunks, length)))
     if (object !== undefined) return object
-    isInvalid = true
   }
-}
-
-/** Follows JSON from chunk to chunk. No other character of UTF-8 has the bytes of braces and quotes. */
-class Nesting {
-  #depth = 0
-  #isOpened = false
-  #inString = false
-  #isEscaped = false
-
-  /** Reads the next chunk: was a brace opened, and is each one closed at the end of the chunk? */
-  isClosedBy(chunk: Buffer): boolean {
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at]
-      if (this.#isEscaped) this.#isEscaped = false
-      else if (byte === quote) this.#inString = !this.#inString
-      else if (this.#inString) this.#isEscaped = byte === backslash
-      else if (byte === openingBrace) {
-        this.#depth += 1
-        this.#isOpened = true
-      } else if (byte === closingBrace) this.#depth -= 1
-    }
-    return this.#isOpened && this.#depth <= 0 && !this.#inString
-  }
+  const text = joined(chunks, length)
+  return parseObject(withoutMark(text)) ?? text
 }
 
 /** Nearly always there is one chunk. */
@@ -105,7 +80,7 @@ function readChunk(): Buffer {
   }
 }
 
-const [newline, quote, backslash, openingBrace, closingBrace] = [0x0a, 0x22, 0x5c, 0x7b, 0x7d]
+const [newline, closingBrace] = [0x0a, 0x7d]
 
 const isEnd = (byte: number | undefined): boolean => byte === closingBrace || byte === newline
 

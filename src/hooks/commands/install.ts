@@ -1,5 +1,4 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { commonOptions } from '../../command/invocation.ts'
 import { installHooks, uninstallHooks } from '../install/install.ts'
 import { describeTrust, trustOf } from '../install/doctor/codex-trust.ts'
 import { doublesOf } from '../install/doctor/examine.ts'
@@ -18,7 +17,6 @@ import {
   shimOption,
 } from './options.ts'
 import { changeEach, type ChangesData, renderChanges, warnOnce } from './report.ts'
-import { agentSnippet } from './snippet.ts'
 
 export const installCommand = defineBareCommand({
   name: 'install',
@@ -57,10 +55,6 @@ export const installCommand = defineBareCommand({
       help: 'do not show other sessions the first words of the prompt that a session works on',
     },
     'no-undo': { type: 'boolean', help: 'take no restore points: `stint undo` has nothing to go back to' },
-    snippet: {
-      type: 'boolean',
-      help: 'print a text for CLAUDE.md or AGENTS.md that explains stint to an agent, and install nothing',
-    },
     ...shimOption,
     ...dryRunOption,
   },
@@ -75,10 +69,11 @@ export const installCommand = defineBareCommand({
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
     ['stint hook install --dry-run', 'see the changes first'],
-    ['stint hook install --snippet >> AGENTS.md', 'tell agents what to do when they are refused'],
   ],
-  async run({ warn, say, screen }, { options, positionals }): Promise<InstallData> {
-    if (options.snippet) return { snippet: snippetAlone(options, positionals) }
+  async run(
+    { warn, say, screen },
+    { options, positionals },
+  ): Promise<ChangesData<'hooks'> & { next: string[] }> {
     const { scope, hold, subagents, 'dry-run': dryRun } = options
     const agents = readAgents(positionals)
     const targets = readShim(agents, options)
@@ -108,23 +103,8 @@ export const installCommand = defineBareCommand({
     const forVsCode = positionals.includes('vscode') ? [vsCodeReads] : []
     return { ...data, next: [...forVsCode, ...trust.flat(), ...nextSteps(targets)] }
   },
-  render: (data, { columns }) =>
-    'snippet' in data ? data.snippet : renderChanges(data.hooks, data.dry_run, columns, data.next),
+  render: ({ hooks, dry_run, next }, { columns }) => renderChanges(hooks, dry_run, columns, next),
 })
-
-type InstallData = (ChangesData<'hooks'> & { next: string[] }) | { snippet: string }
-
-/** The text for agents; `ARG_ERROR` if something is to be installed as well. */
-function snippetAlone(options: Record<string, unknown>, [agent]: readonly string[]): string {
-  const isChoice = (name: string): boolean =>
-    name !== 'snippet' && !(name in commonOptions) && options[name] !== undefined && options[name] !== false
-  const choice = Object.keys(options).find(isChoice)
-  const other = agent ?? (choice === undefined ? undefined : `--${choice}`)
-  if (other === undefined) return agentSnippet
-  throw new StintError('ARG_ERROR', `--snippet only prints a text, so it does not go with ${other}`, {
-    hint: 'Run `stint hook install` for the hooks, and `stint hook install --snippet` for the text.',
-  })
-}
 
 /** A call that waits for longer looks as if its agent had hung, and agents limit the time of their hooks. */
 const maxWaitMs = 10 * 60_000

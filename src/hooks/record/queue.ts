@@ -5,7 +5,13 @@ import { ensureHome, ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ulidAfter } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
-import type { CallRecords } from './entries.ts'
+import type { NewAudit, NewEvent } from '../../session/index.ts'
+
+/** The records of one event for the session's journal and audit log. */
+export interface CallRecords {
+  audit: NewAudit
+  event: NewEvent
+}
 
 /**
  * A tool call that waits in the queue until a recorder writes it into its session: a hook must not make the

@@ -1,10 +1,13 @@
+import { join } from 'node:path'
 import { stintHome } from '../../base/fs/home.ts'
-import type { HookEvent } from '../event.ts'
+import { md5 } from '../../base/text/md5.ts'
+import { registerEnvironmentSecrets, type SecretGate } from '../../secrets/index.ts'
+import { touchedPaths } from '../call-target.ts'
+import type { HookEvent, Tool } from '../event.ts'
+import { hosts } from '../hosts/hosts.ts'
 import { sessionName } from '../session-party.ts'
 import type { Verdict } from '../verdict.ts'
-import { cleaned, cleaningFor } from './clean.ts'
-import { callRecords } from './entries.ts'
-import { enqueue, queuedFiles } from './queue.ts'
+import { type CallRecords, enqueue, queuedFiles } from './queue.ts'
 
 /** The number of calls that may wait in the middle of a turn. */
 const maxQueued = 64
@@ -16,25 +19,98 @@ export interface RecordRequest {
   env: NodeJS.ProcessEnv
 }
 
+/** Queues a call, and starts a recorder in the background when one is due. */
+export function record(request: RecordRequest): void {
+  if (!recordCall(request)) return
+  // Loaded here: most calls do not need it, and it takes longer to load than the rest of the hook.
+  const { spawn } = require('node:child_process') as typeof import('node:child_process')
+  // Node reads extra certificates at every start, for 50 ms or more; the recorder needs none.
+  const env = { ...request.env, NODE_EXTRA_CA_CERTS: undefined }
+  // Detached, so that the recorder outlives the hook, its shell and its terminal.
+  const options = { detached: true, stdio: 'ignore' as const, env }
+  const recorder = spawn(process.execPath, [join(__dirname, 'hook-recorder.cjs')], options)
+  // If the recorder cannot be started, a later one writes the queue.
+  recorder.on('error', () => {})
+  recorder.unref()
+}
+
 /**
  * Queues a tool call; one that is about to run is on disk when this returns. True if a recorder should write
  * the queue into the sessions now: at the end of a turn, or when the queue is long.
  */
 export function recordCall({ event, verdict, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
-  if (event.tool !== undefined && event.tool.use !== 'none') {
-    const cleaning = cleaningFor(env)
+  const { tool, kind } = event
+  if (tool !== undefined && tool.use !== 'none' && (kind === 'pre' || kind === 'post')) {
+    const { gate } = registerEnvironmentSecrets(env)
     // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
-    const input = cleaned(event.tool.input, cleaning)
-    const tool = { ...event.tool, input: input.value }
-    const records = callRecords({ ...event, tool }, verdict, new Date())
-    if (records !== undefined) {
-      const call = cleaned({ tool: event.host, workspace: event.cwd, ...records }, cleaning)
-      const session = sessionName(event.sessionId, event.host, agent)
-      const masked = input.masked || call.masked
-      enqueue(home, { ...call.value, session, masked }, event.kind === 'pre')
+    const input = withoutSecrets(tool.input, gate)
+    const records = callRecords(event, { ...tool, input: input.value }, verdict)
+    const call = withoutSecrets({ tool: event.host, workspace: event.cwd, ...records }, gate)
+    const session = sessionName(event.sessionId, event.host, agent)
+    enqueue(home, { ...call.value, session, masked: input.masked || call.masked }, kind === 'pre')
+  }
+  if (kind === 'pre') return false
+  return queuedFiles(home).length > (kind === 'post' ? maxQueued : 0)
+}
+
+/** The records of a call before it runs (intent, refusal) or after (outcome), with the largest field last. */
+function callRecords(event: HookEvent, tool: Tool, verdict: Verdict): CallRecords {
+  const { host, cwd, callId, failure } = event
+  // An id for a call of a host that gives none, the same before and after the call.
+  const act = callId ?? md5(`${tool.name} ${JSON.stringify(tool.input)}`).slice(0, 16)
+  const what = { agent: host, tool: tool.name, call: act, at: new Date().toISOString(), cwd }
+  const about = { action: `tool.${tool.use}`, subject: subjectOf(event, tool), act }
+  if (event.kind === 'post') {
+    const ok = failure === undefined
+    return {
+      audit: { ...about, phase: 'outcome', ok },
+      event: { type: 'tool.result', data: { ...what, ok, ...failure } },
     }
   }
-  if (event.kind === 'pre') return false
-  return queuedFiles(home).length > (event.kind === 'post' ? maxQueued : 0)
+  if (verdict.block)
+    return {
+      audit: { action: 'tool.denied', subject: about.subject, detail: { call: act, reason: verdict.reason } },
+      event: { type: 'tool.denied', data: { ...what, reason: verdict.reason, input: tool.input } },
+    }
+  return {
+    audit: { ...about, phase: 'intent', detail: { agent: host, tool: tool.name } },
+    event: { type: 'tool.call', data: { ...what, input: tool.input } },
+  }
+}
+
+function subjectOf({ host }: HookEvent, tool: Tool): string {
+  const { command } = tool.input
+  const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
+  const what = file ?? (typeof command === 'string' ? command : undefined)
+  return what === undefined ? `${hosts[host].title}: ${tool.name}` : `${tool.name}: ${what}`
+}
+
+/** Characters kept of each string: the output of a tool is in its file. */
+const keptLength = 4000
+/** Characters kept of all strings together. Their JSON may be six times as long. */
+const keptInAll = 128 << 10
+
+/** Removes secrets from a value, and then limits its size: the gate does not find half of a secret. */
+function withoutSecrets<Value>(value: Value, gate: SecretGate): { value: Value; masked: boolean } {
+  const json = JSON.stringify(value) ?? 'null'
+  const clean = gate.json(json)
+  const short = shorten(JSON.parse(clean), { left: keptInAll })
+  return { value: short as Value, masked: clean !== json }
+}
+
+/** Shortens strings and lists to the room that is left for them; whatever comes last is left out. */
+function shorten(value: unknown, room: { left: number }): unknown {
+  if (typeof value === 'string') {
+    const length = Math.max(0, Math.min(keptLength, room.left))
+    room.left -= Math.min(value.length, length)
+    return value.length <= length ? value : `${value.slice(0, length)}… [+${value.length - length}]`
+  }
+  room.left -= 8
+  if (typeof value !== 'object' || value === null) return value
+  // Each item takes at least eight characters, if only for its punctuation.
+  const maxItems = Math.max(0, Math.min(1000, room.left >> 3))
+  if (Array.isArray(value)) return value.slice(0, maxItems).map((item) => shorten(item, room))
+  const entries = Object.entries(value).slice(0, maxItems)
+  return Object.fromEntries(entries.map(([name, item]) => [shorten(name, room), shorten(item, room)]))
 }

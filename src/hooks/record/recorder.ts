@@ -6,8 +6,20 @@ import { readPrompt } from '../session-prompt.ts'
 import { type KnownSecret, registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { filesystemStore, type SessionStore } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
-import type { CallRecords } from './entries.ts'
-import { type QueueEntry, queuedFiles, queueIdOf, readQueued, removeAbandonedFiles } from './queue.ts'
+import {
+  type CallRecords,
+  type QueueEntry,
+  queuedFiles,
+  queueIdOf,
+  readQueued,
+  removeAbandonedFiles,
+} from './queue.ts'
+
+/** Writes the queued calls in a process of its own, or in the background of one that lives on. */
+export const recordInBackground = (): Promise<unknown> =>
+  drainQueue().catch((error: unknown) =>
+    noteWarning({ agent: '', event: 'record', warning: errorMessage(error) }),
+  )
 
 /** Writes the queued calls into their sessions, each once, and creates missing ones. Returns the number. */
 export async function drainQueue(env: NodeJS.ProcessEnv = process.env): Promise<number> {
