@@ -81,99 +81,99 @@ const longPath = 2048
 
 /** Measures a tree or a single file; yields after every few hundred entries. */
 export function* measureSteps(path: string, options: MeasureOptions = {}): Generator<void, MeasuredTree> {
-  const { counter = new SpaceCounter() } = options
-  const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
-  const skip = options.skip === undefined ? undefined : latin1Of(options.skip)
-  const isStepOver = stepEnds()
-  let done = false
+  const measurer = new TreeMeasurer(options)
+  yield* measurer.measure(latin1Of(path))
+  return measurer.size
+}
 
-  /** An entry that has disappeared meanwhile counts as 0, one that cannot be read as unreadable. */
-  const noteUnreadable = (error: unknown): void => {
-    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) size.unreadable += 1
+/** One walk over a tree. Paths are Latin-1, one character a byte. */
+class TreeMeasurer {
+  readonly size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
+  readonly #skip: string | undefined
+  readonly #counter: SpaceCounter
+  readonly #enough: MeasureOptions['enough']
+  readonly #isStepOver = stepEnds()
+  #isDone = false
+
+  constructor({ skip, counter, enough }: MeasureOptions) {
+    this.#skip = skip === undefined ? undefined : latin1Of(skip)
+    this.#counter = counter ?? new SpaceCounter()
+    this.#enough = enough
   }
 
-  const attempt = <Result>(read: () => Result): Result | undefined => {
+  *measure(path: string): Generator<void> {
+    const stat = this.#look(path)
+    if (stat === undefined || path === this.#skip) return
+    if (!stat.isDirectory()) return this.#countFile(stat)
+    this.#countDirectory(stat)
+    yield* this.#walk({ path, size: stat.size })
+  }
+
+  *#walk(top: Directory): Generator<void> {
+    const pending = [top]
+    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop())
+      for (const entry of yield* this.#list(directory)) {
+        const path = `${directory.path}/${entry.name}`
+        if (path === this.#skip) continue
+        const stat = this.#look(path)
+        if (!entry.isDirectory()) this.#countFile(stat)
+        else {
+          this.#countDirectory(stat)
+          if (path.length > longPath) yield* this.#walkFrom(path)
+          else if (stat !== undefined) pending.push({ path, size: stat.size })
+        }
+        if (this.#isStepOver()) {
+          this.#isDone ||= this.#enough?.(this.size) ?? false
+          if (!this.#isDone) yield
+        }
+        if (this.#isDone) return
+      }
+  }
+
+  *#walkFrom(path: string): Generator<void> {
+    using directory = this.#attempt(() => openDirectory(bytePath(path), { asIs: true }))
+    if (directory !== undefined) yield* this.#walk({ path: latin1Of(directory.base), size: directory.size })
+  }
+
+  *#list({ path, size }: Directory): Generator<void, Dirent[]> {
+    try {
+      return yield* listSteps(bytePath(path), size)
+    } catch (error) {
+      this.#noteUnreadable(error)
+      return []
+    }
+  }
+
+  #look(path: string): Stats | undefined {
+    return this.#attempt(() => lstatSync(bytePath(path), { throwIfNoEntry: false }))
+  }
+
+  #attempt<Result>(read: () => Result): Result | undefined {
     try {
       return read()
     } catch (error) {
-      noteUnreadable(error)
+      this.#noteUnreadable(error)
       return undefined
     }
   }
 
-  /** Yields, unless the caller has seen enough. */
-  function* pause(): Generator<void> {
-    done ||= options.enough?.(size) ?? false
-    if (!done) yield
+  /** An entry that has disappeared meanwhile counts as 0, one that cannot be read as unreadable. */
+  #noteUnreadable(error: unknown): void {
+    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) this.size.unreadable += 1
   }
 
-  /** The entries of a directory; as many as were read when the caller has seen enough. */
-  function* list(directory: Directory): Generator<void, readonly Dirent[]> {
-    const steps = listSteps(bytePath(directory.path), directory.size)
-    try {
-      for (;;) {
-        const step = steps.next()
-        if (step.done) return step.value
-        yield* pause()
-        if (done) return []
-      }
-    } catch (error) {
-      noteUnreadable(error)
-      return []
-    } finally {
-      steps.return([])
-    }
+  #countFile(stat: Stats | undefined): void {
+    this.size.files += 1
+    const space = stat && this.#counter.spaceOf(stat)
+    this.size.bytes += space?.bytes ?? 0
+    this.size.disk_bytes += space?.disk_bytes ?? 0
   }
 
-  const countFile = (stat: Stats | undefined): void => {
-    size.files += 1
-    const space = stat && counter.spaceOf(stat)
-    size.bytes += space?.bytes ?? 0
-    size.disk_bytes += space?.disk_bytes ?? 0
+  #countDirectory(stat: Stats | undefined): void {
+    this.size.directories += 1
+    this.size.disk_bytes += stat === undefined ? 0 : diskBytesOf(stat)
   }
-
-  const countDirectory = (stat: Stats | undefined): void => {
-    size.directories += 1
-    size.disk_bytes += stat === undefined ? 0 : diskBytesOf(stat)
-  }
-
-  function* walk(top: Directory): Generator<void> {
-    const pending = [top]
-    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-      for (const entry of yield* list(directory)) {
-        const inner = `${directory.path}/${entry.name}`
-        if (inner === skip) continue
-        const stat = attempt(() => look(inner))
-        if (!entry.isDirectory()) countFile(stat)
-        else {
-          countDirectory(stat)
-          if (inner.length > longPath) yield* walkFrom(inner)
-          else if (stat !== undefined) pending.push({ path: inner, size: stat.size })
-        }
-        if (isStepOver()) yield* pause()
-        if (done) return
-      }
-      if (done) return
-    }
-  }
-
-  function* walkFrom(deep: string): Generator<void> {
-    using directory = attempt(() => openDirectory(bytePath(deep), { asIs: true }))
-    if (directory !== undefined) yield* walk({ path: latin1Of(directory.base), size: directory.size })
-  }
-
-  const top = latin1Of(path)
-  const stat = attempt(() => look(top))
-  if (stat === undefined || top === skip) return size
-  if (!stat.isDirectory()) countFile(stat)
-  else {
-    countDirectory(stat)
-    yield* walk({ path: top, size: stat.size })
-  }
-  return size
 }
-
-const look = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), { throwIfNoEntry: false })
 
 /** A directory to list: its path as Latin-1, and its own size in bytes. */
 interface Directory {

@@ -59,121 +59,133 @@ const maxPasses = 4
 
 /** Removes like `removeTree`; yields after every few hundred entries. */
 export function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
-  const removal = nothingRemoved()
-  const limit = options.limit ?? Number.POSITIVE_INFINITY
-  let hoisted = 0
-  let top: OpenDirectory | undefined
-  const isStepOver = stepEnds()
+  const remover = new TreeRemover(options)
+  yield* remover.remove(path, options.shownAs ?? path)
+  return remover.removal
+}
 
-  const fail = (shown: string, type: RemovalFailure['type'], error: unknown): void => {
-    const errno = errorCode(error)
-    if (errno === 'ENOENT') return
-    removal.failures.push({ path: shown, type, error: errno ?? String(error) })
+/** An entry to remove: its path, its name in failures, its depth below the top, and its parent directory. */
+interface Entry {
+  path: Path
+  shown: string
+  depth: number
+  parent?: OpenDirectory
+}
+
+class TreeRemover {
+  readonly removal = nothingRemoved()
+  readonly #options: RemovalOptions
+  readonly #isStepOver = stepEnds()
+  #top: OpenDirectory | undefined
+  #hoisted = 0
+
+  constructor(options: RemovalOptions) {
+    this.#options = options
+  }
+
+  *remove(path: Path, shown: string): Generator<void> {
+    const entry = { path, shown, depth: 0 }
+    if (isRealDirectory(path) || this.#unlinkUnlessDirectory(entry)) yield* this.#removeDirectory(entry)
+  }
+
+  *#removeDirectory(entry: Entry): Generator<void> {
+    try {
+      using directory = openDirectory(entry.path)
+      this.#assertExpected(directory)
+      this.#top ??= directory
+      if (entry.depth > maxDepth) return this.#hoist(entry, directory)
+      yield* this.#emptyAndRemove(entry, directory)
+    } catch (error) {
+      this.#fail(entry, 'directory', error)
+    }
+  }
+
+  #assertExpected({ ino, dev }: OpenDirectory): void {
+    const { inode } = this.#options
+    if (this.#top === undefined && inode !== undefined && ino !== inode)
+      throw new Error('something else is in its place')
+    if (this.#top !== undefined && dev !== this.#top.dev)
+      throw new Error('another file system is mounted here')
+  }
+
+  /** Moves a deep directory up to the top, which is then emptied once more. */
+  #hoist({ path, parent }: Entry, directory: OpenDirectory): void {
+    directory.makeWritable()
+    withPermission(parent, () => renameSync(path, `${this.#top?.base}/.hoisted-${this.#hoisted}`))
+    this.#hoisted += 1
+  }
+
+  *#emptyAndRemove(entry: Entry, directory: OpenDirectory): Generator<void> {
+    for (let pass = 0; pass < maxPasses; pass++) {
+      const failuresBefore = this.removal.failures.length
+      const hoistedBefore = this.#hoisted
+      yield* this.#empty(directory, entry)
+      if (!this.removal.complete) return
+      const isRefilled = this.#hoisted > hoistedBefore && entry.depth === 0
+      if (isRefilled) pass = 0
+      else if (this.removal.failures.length > failuresBefore) return
+      else if (this.#removeEmpty(directory, entry, pass === maxPasses - 1)) return
+    }
+  }
+
+  *#empty(directory: OpenDirectory, { shown, depth }: Entry): Generator<void> {
+    const { limit = Number.POSITIVE_INFINITY } = this.#options
+    const base = latin1Of(directory.base)
+    for (const dirent of yield* listSteps(directory.base, directory.size)) {
+      if (this.removal.removed >= limit) {
+        this.removal.complete = false
+        return
+      }
+      const entry: Entry = {
+        path: bytePath(`${base}/${dirent.name}`),
+        shown: `${shown}/${utf8Of(dirent.name)}`,
+        depth: depth + 1,
+        parent: directory,
+      }
+      if (dirent.isDirectory() || this.#unlinkUnlessDirectory(entry)) {
+        yield* this.#removeDirectory(entry)
+        if (!this.removal.complete) return
+      }
+      if (this.#isStepOver()) yield
+    }
   }
 
   /** True if it is a directory: the file system reports no types, or the entry was swapped meanwhile. */
-  const unlinkUnlessDirectory = (entry: Path, shown: string, parent?: OpenDirectory): boolean => {
+  #unlinkUnlessDirectory(entry: Entry): boolean {
+    const { path, parent } = entry
     try {
-      const stat = options.measure ? lstatSync(entry) : undefined
-      withPermission(parent, () => unlinkSync(entry))
+      const stat = this.#options.measure ? lstatSync(path) : undefined
+      withPermission(parent, () => unlinkSync(path))
       // A file that has another name elsewhere stays on the disk.
       if (stat?.nlink === 1) {
-        removal.bytes += stat.size
-        removal.disk_bytes += diskBytesOf(stat)
+        this.removal.bytes += stat.size
+        this.removal.disk_bytes += diskBytesOf(stat)
       }
-      removal.removed += 1
+      this.removal.removed += 1
     } catch (error) {
-      if (isRealDirectory(entry)) return true
-      fail(shown, 'file', error)
+      if (isRealDirectory(path)) return true
+      this.#fail(entry, 'file', error)
     }
     return false
   }
 
-  function* removeDirectory(
-    entry: Path,
-    shown: string,
-    depth: number,
-    parent?: OpenDirectory,
-  ): Generator<void> {
-    let directory: OpenDirectory
-    try {
-      directory = openDirectory(entry)
-    } catch (error) {
-      fail(shown, 'directory', error)
-      return
-    }
-    try {
-      if (top === undefined && options.inode !== undefined && directory.ino !== options.inode) {
-        fail(shown, 'directory', new Error('something else is in its place'))
-        return
-      }
-      top ??= directory
-      if (directory.dev !== top.dev) {
-        fail(shown, 'directory', new Error('another file system is mounted here'))
-        return
-      }
-      if (depth > maxDepth) {
-        directory.makeWritable()
-        withPermission(parent, () => renameSync(entry, `${top?.base}/.hoisted-${hoisted}`))
-        hoisted += 1
-        return
-      }
-      for (let pass = 0; pass < maxPasses; pass++) {
-        const failuresBefore = removal.failures.length
-        const hoistedBefore = hoisted
-        yield* emptyDirectory(directory, shown, depth)
-        if (!removal.complete) return
-        const refilled = hoisted > hoistedBefore && depth === 0
-        if (refilled) pass = 0
-        else if (removal.failures.length > failuresBefore) return
-        else if (removeEmpty(directory, entry, shown, pass, parent)) return
-      }
-    } catch (error) {
-      fail(shown, 'directory', error)
-    } finally {
-      directory[Symbol.dispose]()
-    }
-  }
-
-  function* emptyDirectory(directory: OpenDirectory, shown: string, depth: number): Generator<void> {
-    const entries = yield* listSteps(directory.base, directory.size)
-    for (const entry of entries) {
-      if (removal.removed >= limit) {
-        removal.complete = false
-        return
-      }
-      const path = bytePath(`${latin1Of(directory.base)}/${entry.name}`)
-      const name = `${shown}/${utf8Of(entry.name)}`
-      if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
-        yield* removeDirectory(path, name, depth + 1, directory)
-        if (!removal.complete) return
-      }
-      if (isStepOver()) yield
-    }
-  }
-
   /** False if another process has put an entry there, and the directory should be emptied again. */
-  const removeEmpty = (
-    directory: OpenDirectory,
-    entry: Path,
-    shown: string,
-    pass: number,
-    parent?: OpenDirectory,
-  ): boolean => {
+  #removeEmpty(directory: OpenDirectory, entry: Entry, isLastPass: boolean): boolean {
     try {
-      withPermission(parent, () => rmdirSync(entry))
-      removal.removed += 1
-      if (options.measure) removal.disk_bytes += diskBytesOf(directory)
+      withPermission(entry.parent, () => rmdirSync(entry.path))
+      this.removal.removed += 1
+      if (this.#options.measure) this.removal.disk_bytes += diskBytesOf(directory)
     } catch (error) {
-      if (errorCode(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
-      fail(shown, 'directory', error)
+      if (errorCode(error) === 'ENOTEMPTY' && !isLastPass) return false
+      this.#fail(entry, 'directory', error)
     }
     return true
   }
 
-  const shown = options.shownAs ?? path
-  if (isRealDirectory(path) || unlinkUnlessDirectory(path, shown)) yield* removeDirectory(path, shown, 0)
-  return removal
+  #fail({ shown }: Entry, type: RemovalFailure['type'], error: unknown): void {
+    const errno = errorCode(error)
+    if (errno !== 'ENOENT') this.removal.failures.push({ path: shown, type, error: errno ?? String(error) })
+  }
 }
 
 type Path = string | Buffer
