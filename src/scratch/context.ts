@@ -1,5 +1,7 @@
 import { lstatSync, renameSync, rmdirSync, type Stats } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
+import { explained, ifPossible, succeeds } from '../base/errors/if-possible.ts'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import {
   nothingRemoved,
   type Removal,
@@ -7,15 +9,57 @@ import {
   removeTree,
   totalRemoval,
 } from '../base/fs/remove-tree.ts'
-import { explained, ifPossible, succeeds } from '../base/errors/if-possible.ts'
-import { codedError, StintError } from '../base/errors/stint-error.ts'
+import { type Clock, systemClock } from '../base/process/clock.ts'
+import type { Identity } from '../base/process/liveness.ts'
 import { logContext, makeContextDirectory } from './context-log.ts'
-import { outputDirectoryFor } from './output.ts'
-import { createDirectory, createFile, makePathIn, safeNameParts } from './create-in.ts'
-import { removeUnlessMounted } from './trash.ts'
-import type { ScratchRun } from './scratch-run.ts'
-import { recordTracked } from './tracked-record.ts'
+import {
+  createDirectory,
+  createFile,
+  makePathIn,
+  type OutputDirectory,
+  outputDirectoryFor,
+  safeNameParts,
+} from './create-in.ts'
+import type { ScratchRoot } from './root.ts'
 import { identifyForTracking, removeOwnTracked, type TrackedPath } from './tracked.ts'
+import { recordTracked } from './tracked-record.ts'
+import { removeUnlessMounted } from './trash.ts'
+
+/** The state that all contexts of one scratch share. */
+export interface ScratchRun {
+  readonly root: ScratchRoot
+  readonly requestId: string
+  /** The directory of the scratch. */
+  readonly path: string
+  readonly clock: Clock
+  /** The process that owns the scratch: another one if this process has joined it. */
+  readonly owner: Identity
+  /** Directories that outlive the run until they expire. */
+  readonly outputs: OutputDirectory[]
+  /** How many contexts have had a directory. */
+  contexts: number
+  /** Whether the record of tracked paths has the owner, and ends with a whole line. */
+  recorded: boolean
+  /** Whether the scratch has been removed. */
+  gone: boolean
+}
+
+export const newScratchRun = (
+  root: ScratchRoot,
+  requestId: string,
+  owner: Identity,
+  clock: Clock = systemClock,
+): ScratchRun => ({
+  root,
+  requestId,
+  path: `${root.runs}/${requestId}`,
+  clock,
+  owner,
+  outputs: [],
+  contexts: 0,
+  recorded: false,
+  gone: false,
+})
 
 export interface ContextOptions {
   /** A source file, such as the test file. `stint temp why` shows it. */

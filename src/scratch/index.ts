@@ -3,17 +3,16 @@
  * it. `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the
  * door.
  */
-export { ChildrenRecord } from './children.ts'
+export { ChildrenRecord, type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
 export { type ContextOptions, ScratchContext } from './context.ts'
-export { joinScratch } from './join-scratch.ts'
-export { cleanupCommand, type OutputDirectory } from './output.ts'
-export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
-export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
 export {
+  joinScratch,
   createScratch,
   type Scratch,
   type ScratchOptions,
   scratchVariables,
   tmpdirVariables,
 } from './scratch.ts'
+export { cleanupCommand, type OutputDirectory } from './create-in.ts'
+export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
 export { moveToTrash, removeViaTrash } from './trash.ts'

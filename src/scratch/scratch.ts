@@ -1,20 +1,29 @@
 import { existsSync, rmdirSync } from 'node:fs'
-import type { Clock } from '../base/process/clock.ts'
-import { isRequestId, newRequestId } from '../base/text/id.ts'
-import { ownIdentity } from '../base/process/liveness.ts'
-import { makePrivateDirectory } from '../base/fs/private-file.ts'
-import { nothingRemoved, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
-import { runToEnd } from '../base/process/event-loop.ts'
+import { basename, dirname, join } from 'node:path'
 import { succeeds } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { ScratchContext } from './context.ts'
-import { removeViaTrash, moveToTrash } from './trash.ts'
-import { startExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
-import { type Keep, type Owner, removeOwner, writeOwner } from './owner.ts'
-import { removeDeadTracked } from './remove-dead-tracked.ts'
-import { createFile, makePathIn, safeNameParts } from './create-in.ts'
-import { ensureScratchDirectory, openRoot, type ScratchRoot } from './root.ts'
-import { type ScratchRun, newScratchRun } from './scratch-run.ts'
+import { isRealDirectory } from '../base/fs/exists.ts'
+import { makePrivateDirectory } from '../base/fs/private-file.ts'
+import { nothingRemoved, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
+import type { Clock } from '../base/process/clock.ts'
+import { runToEnd } from '../base/process/event-loop.ts'
+import { liveness, ownIdentity } from '../base/process/liveness.ts'
+import { isRequestId, newRequestId, ulid } from '../base/text/id.ts'
+import { newScratchRun, ScratchContext, type ScratchRun } from './context.ts'
+import {
+  createDirectory,
+  createFile,
+  defaultKeepSeconds,
+  makePathIn,
+  type OutputDirectory,
+  outputDirectoryFor,
+  safeNameParts,
+  startExpiry,
+} from './create-in.ts'
+import { type Keep, type Owner, readOwner, removeOwner, writeOwner } from './owner.ts'
+import { ensureScratchDirectory, findRoot, openRoot, type ScratchRoot } from './root.ts'
+import { removeDeadTracked } from './tracked-record.ts'
+import { moveToTrash, removeViaTrash } from './trash.ts'
 
 export interface ScratchOptions {
   requestId?: string
@@ -205,3 +214,31 @@ export const scratchVariables = (
   STINT_TMP_ROOT: root.tmp,
   STINT_REQUEST_ID: requestId,
 })
+
+/**
+ * Opens a part of a scratch that another process owns, such as the parent of a test worker. The owner removes
+ * it, even if this process is killed. Undefined if there is no scratch at `given`, or if its owner is dead.
+ */
+export function joinScratch(given: string): ScratchContext | undefined {
+  // The owner record lies beside the scratch: its name is that of the path without a slash at the end.
+  const path = given.replace(/\/+$/, '')
+  const owner = readOwner(path)
+  const root = owner && rootAbove(path)
+  const requestId = basename(path)
+  if (owner === undefined || root === undefined || !isRequestId(requestId)) return undefined
+  if (!isRealDirectory(path) || liveness(owner.identity) === 'dead') return undefined
+  const run = newScratchRun(root, requestId, owner.identity)
+  return new ScratchContext(run, '', () => makePart(path))
+}
+
+function rootAbove(path: string): ScratchRoot | undefined {
+  const root = findRoot({ STINT_TMP_ROOT: dirname(dirname(dirname(path))) })
+  return root?.runs === dirname(path) ? root : undefined
+}
+
+/** The name is random, because several processes can join at once. */
+function makePart(scratch: string): string {
+  const path = join(scratch, `w-${ulid().slice(-8)}`)
+  createDirectory(path)
+  return path
+}

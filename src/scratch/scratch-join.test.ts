@@ -10,9 +10,8 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { joinScratch } from './join-scratch.ts'
+import { joinScratch, createScratch } from './scratch.ts'
 import { openRoot } from './root.ts'
-import { createScratch } from './scratch.ts'
 
 const copyOwner = (from: string, to: string): void =>
   symlinkSync(readlinkSync(`${from}.owner`), `${to}.owner`)
