@@ -252,6 +252,34 @@ test('join never takes back a lost lease', async () => {
   expect(await lease.check()).toBe(false)
 })
 
+test('a release reads the claims again only if another session has changed them', async () => {
+  let reads = 0
+  const register: Register = {
+    ...store.register,
+    read: (key) => store.register.read(key).finally(() => reads++),
+  }
+  const counted = (sessionId: string, path: string) =>
+    acquireLease(
+      options(sessionId, { paths: [join(world.tmp, 'work', path)], store: { ...store, register } }),
+    )
+  const first = await counted('a', 'src')
+  reads = 0
+  expect([await first.release(), reads]).toEqual([true, 0])
+  const second = await counted('a', 'src')
+  const other = await counted('b', 'docs')
+  reads = 0
+  expect([await second.release(), reads]).toEqual([true, 1])
+  expect(await other.check()).toBe(true)
+})
+
+test('the release of a lease that was broken says that nothing was left', async () => {
+  const lease = await acquireLease(options('a'))
+  const claims = WorkspaceClaims.open(store, { workspace: join(world.tmp, 'work') })
+  const by = { by: 'root', reason: null, at: 1 }
+  await claims.break({ session_id: 'a', fence: lease.fence }, by)
+  expect(await lease.release()).toBe(false)
+})
+
 test('a release that fails can be repeated', async () => {
   let isBroken = false
   store = withRegister(({ swap }) => ({

@@ -37,10 +37,8 @@ export class Lease {
   readonly #holders: Identity[]
   readonly #ttlMs: number
   readonly #timer: NodeJS.Timeout
-  #claim: Claim
-  #epoch: number
-  /** When the last successful refresh began, on the monotonic clock. */
-  #refreshedAtMs: number
+  /** The grant, or the last successful refresh. */
+  #latest: Decided<{ claim: Claim }>
   /** Declares the lease lost if no refresh succeeds in time. */
   #deadline: NodeJS.Timeout | undefined
   #isOver = false
@@ -52,20 +50,14 @@ export class Lease {
   #queue: Promise<unknown> = Promise.resolve()
 
   /** @internal */
-  constructor(
-    claims: WorkspaceClaims,
-    request: AcquireRequest,
-    { answer, epoch, startedAtMs }: Decided<Granted>,
-  ) {
+  constructor(claims: WorkspaceClaims, request: AcquireRequest, granted: Decided<Granted>) {
     this.sessionId = request.sessionId
     this.workspace = claims.title
     this.workspaceKey = claims.key
     this.#claims = claims
     this.#holders = request.holder === null ? [] : [request.holder]
     this.#ttlMs = request.forMs
-    this.#claim = answer.claim
-    this.#epoch = epoch
-    this.#refreshedAtMs = startedAtMs
+    this.#latest = granted
     // Unreferenced: the timer does not keep a process alive that has nothing else to do.
     this.#timer = setInterval(() => void this.#keepFresh(), this.#refreshIntervalMs).unref()
   }
@@ -76,7 +68,11 @@ export class Lease {
   }
 
   get epoch(): number {
-    return this.#epoch
+    return this.#latest.epoch
+  }
+
+  get #claim(): Claim {
+    return this.#latest.answer.claim
   }
 
   /** When the claim expires without another refresh, in milliseconds since the epoch. */
@@ -104,7 +100,7 @@ export class Lease {
 
   #isIn(view: ClaimsView): boolean {
     const claim = checkClaim(view.record, this.sessionId, this.fence, view.observation)
-    return claim !== undefined || this.#lose(lossIn(view, this.#claim, this.#epoch))
+    return claim !== undefined || this.#lose(lossIn(view, this.#claim, this.epoch))
   }
 
   /** Adds a process as a holder: the claim stands while either lives. `release` gives it up for both. */
@@ -127,7 +123,8 @@ export class Lease {
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
-      return (await this.#claims.release(this.#releaseRequest())).released
+      const latest = this.#leftMs > 0 ? this.#latest : undefined
+      return (await this.#claims.release(this.#releaseRequest(), latest)).released
     } catch (error) {
       this.#isOver = false
       throw error
@@ -155,14 +152,11 @@ export class Lease {
   }
 
   #update(decided: Decided<{ claim?: Claim }>): boolean {
-    const { answer, epoch, startedAtMs } = decided
-    const { claim } = answer
-    if (claim === undefined) return this.#lose(lossIn(decided, this.#claim, this.#epoch))
+    const { claim } = decided.answer
+    if (claim === undefined) return this.#lose(lossIn(decided, this.#claim, this.epoch))
     // Released while this refresh was under way. If the session has a claim, it belongs to another lease.
     if (this.#isOver) return false
-    this.#claim = claim
-    this.#epoch = epoch
-    this.#refreshedAtMs = startedAtMs
+    this.#latest = { ...decided, answer: { claim } }
     clearTimeout(this.#deadline)
     this.#deadline = undefined
     return true
@@ -187,6 +181,11 @@ export class Lease {
     return isFirst
   }
 
+  /** Milliseconds until the claim can be lost without another refresh. */
+  get #leftMs(): number {
+    return this.#latest.startedAtMs + this.#ttlMs - systemClock.mono()
+  }
+
   /** A third of the time to live. */
   get #refreshIntervalMs(): number {
     return timerMs(Math.max(10, this.#ttlMs / 3))
@@ -202,15 +201,14 @@ export class Lease {
 
   /** A failed refresh (full disk, unreachable server) loses the lease only when its time is over. */
   async #keepFresh(): Promise<void> {
-    const leftMs = (): number => this.#refreshedAtMs + this.#ttlMs - systemClock.mono()
     // After a suspend the time may be over although no other session took the claim: still try one refresh.
-    const patienceMs = Math.max(leftMs(), this.#refreshIntervalMs)
+    const patienceMs = Math.max(this.#leftMs, this.#refreshIntervalMs)
     const expire = (error?: unknown): false => this.#lose({ kind: 'expired', error })
     this.#deadline ??= setTimeout(expire, timerMs(patienceMs)).unref()
     try {
       await this.refresh()
     } catch (error) {
-      if (leftMs() < 0) expire(error)
+      if (this.#leftMs < 0) expire(error)
     }
   }
 }

@@ -151,11 +151,14 @@ export class WorkspaceClaims {
     return { epoch, record: this.#parse(text), observation: this.observe(now) }
   }
 
-  /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
-  async change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
-    for (;;) {
+  /**
+   * Replaces the claims by what `decide` makes of them; decides again if another writer was faster. The first
+   * attempt may be on `earlier` claims instead of a read: if they were replaced since, its swap fails.
+   */
+  async change<Answer>(decide: Decide<Answer>, earlier?: Decided<unknown>): Promise<Decided<Answer>> {
+    for (let known = earlier && agedView(earlier); ; known = undefined) {
       const startedAtMs = systemClock.mono()
-      const view = await this.read()
+      const view: ClaimsView = known ?? (await this.read())
       const { epoch, record, observation } = view
       const { next, answer } = await decide(record, observation, nextFence(record, observation.now))
       if (next === undefined) return { answer, ...view, startedAtMs }
@@ -276,15 +279,18 @@ export class WorkspaceClaims {
     })
   }
 
-  /** Gives up a session's own claims, or some of their paths or holders. */
-  async release(request: ReleaseRequest): Promise<{ released: boolean; left?: Claim }> {
+  /** Gives up a session's own claims, or some of their paths or holders; see `change` for `earlier`. */
+  async release(
+    request: ReleaseRequest,
+    earlier?: Decided<unknown>,
+  ): Promise<{ released: boolean; left?: Claim }> {
     // The first attempt may have won and been overtaken: then the second finds nothing left to release.
     let released = false
     const { answer } = await this.change((record) => {
       const decision = decideRelease(record, request)
-      released ||= decision.answer.released
+      released = decision.answer.released || (released && !wasBroken(record, request))
       return decision
-    })
+    }, earlier)
     return { ...answer, released }
   }
 
@@ -363,6 +369,16 @@ function decisionOn(request: AcquireRequest) {
     }
     return { ...decision, answer: { ...answer, isNew: true, tookOver: earlier.tookOver } }
   }
+}
+
+const wasBroken = ({ breaks }: ClaimsRecord, { sessionId, firstFence = 0 }: ReleaseRequest): boolean =>
+  breaks.some(({ session_id, fence }) => session_id === sessionId && fence >= firstFence)
+
+/** Earlier claims, with the present time. */
+function agedView({ epoch, record, observation, startedAtMs }: Decided<unknown>): ClaimsView {
+  const ms = systemClock.mono() - startedAtMs
+  const { wall, mono, clock } = observation.now
+  return { epoch, record, observation: { ...observation, now: { wall: wall + ms, mono: mono + ms, clock } } }
 }
 
 /**
