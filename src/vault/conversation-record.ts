@@ -53,7 +53,7 @@ export class ConversationRecord {
   /** The transcript among the files: the one that was copied last, of those at the top. */
   get transcript(): StoredFile | undefined {
     const all = [...this.files.values()]
-    const main = all.filter(({ name }) => isTranscriptName.test(name))
+    const main = all.filter(({ name }) => isTranscript(name))
     return (main.length > 0 ? main : all).toSorted((a, b) => b.last.at - a.last.at)[0]
   }
 
@@ -70,7 +70,9 @@ export class ConversationRecord {
   }
 }
 
-const isTranscriptName = /^[^/]+\.(?:jsonl(?:\.zst)?|json)$|^[^/]+\/events\.jsonl$/
+/** Is this the name of a transcript, and not of a file that belongs to one? */
+export const isTranscript = (name: string): boolean =>
+  /^[^/]+\.(?:jsonl(?:\.zst)?|json)$|^[^/]+\/events\.jsonl$/.test(name)
 
 /** The name of the record in the directory of a conversation. */
 export const recordName = 'vault.jsonl'

@@ -116,9 +116,9 @@ test('bytes and the names of their files are synced before the line that acknowl
   expect(calls.filter((line) => /^(?:write|f)/.test(line))).toEqual([
     'ftruncateSync VAULT/1/it.jsonl',
     'write VAULT/1/it.jsonl',
+    'fsync VAULT/1/it.jsonl',
     'fsync VAULT/1',
     'fsync VAULT',
-    'fsync VAULT/1/it.jsonl',
     'ftruncateSync VAULT/vault.jsonl',
     'writeSync VAULT/vault.jsonl',
     'fsync VAULT/vault.jsonl',

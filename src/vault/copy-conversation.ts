@@ -1,18 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
-import {
-  closeSync,
-  fsync,
-  fstatSync,
-  ftruncateSync,
-  lstatSync,
-  openSync,
-  readSync,
-  type Stats,
-  write as writeWithCallback,
-} from 'node:fs'
+import { fsync, fstatSync, ftruncateSync, lstatSync, openSync, readSync, type Stats, write } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { codedError, errorCode } from '../base/errors/stint-error.ts'
+import { closing, nodeDisk } from '../base/fs/disk.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
@@ -28,19 +19,17 @@ import {
 import type { Source, SourceFile, Unread } from './find-conversations.ts'
 import { piecesOf } from './read-conversation.ts'
 
-/** In the thread pool, so that several conversations wait for the disk at once. */
-const sync = promisify(fsync)
-const write = promisify(writeWithCallback)
-/** How many files of a conversation are synced at a time. */
-const openAtOnce = 16
+/** In the thread pool: while one conversation waits for the disk, another is read and hashed. */
+const syncLater = promisify(fsync)
+const writeLater = promisify(write)
 const newline = 0x0a
 /** A file whose last line is not finished is taken as it is when it has not changed for this long. */
 const quietMs = 300_000
 /** The clock of a file system may be this coarse: a file can change again without a new time. */
 const racyMs = 50
 
+/** How many bytes were stored, and which files were not read. */
 export interface Copied {
-  /** How many bytes were stored. */
   bytes: number
   unread: Unread[]
 }
@@ -61,9 +50,9 @@ export async function copyConversation(
   try {
     makePrivateDirectories(directory)
     return await withLock(directory, async () => {
-      const copied = { bytes: 0, unread: [] }
-      if (isWanted()) await new ConversationCopy(readRecord(directory), source, copied, hasEnded).copyAll()
-      return copied
+      const copy = new ConversationCopy(readRecord(directory), source, hasEnded)
+      if (isWanted()) await copy.copyAll()
+      return copy.copied
     })
   } catch (error) {
     throw codedError(error, `copy the conversation ${source.id} into the vault`)
@@ -82,14 +71,14 @@ const isUnchanged = (noted: CopyLine | undefined, { size, mtimeMs, ino }: Stats)
   noted !== undefined && noted.size === size && noted.mtime === mtimeMs && noted.ino === ino
 
 class ConversationCopy {
+  readonly copied: Copied = { bytes: 0, unread: [] }
   readonly #lines: CopyLine[] = []
-  /** Files with new bytes, and directories with new names. */
+  /** Directories with new names. */
   readonly #unsynced = new Set<string>()
 
   constructor(
     readonly record: ConversationRecord,
     readonly source: Source,
-    readonly copied: Copied,
     readonly hasEnded: boolean,
   ) {}
 
@@ -106,12 +95,8 @@ class ConversationCopy {
     try {
       const noted = this.record.files.get(file.name)?.bySource.get(file.path)
       if (isUnchanged(noted, lstatSync(file.path))) return
-      const { fd } = openRegular(file.path)
-      try {
-        await this.#copy(file, fd, noted)
-      } finally {
-        closeSync(fd)
-      }
+      using opened = closing(nodeDisk, openRegular(file.path).fd)
+      await this.#copy(file, opened.fd, noted)
     } catch (error) {
       const { path, syscall, code = '' } = error as NodeJS.ErrnoException
       // Only sources are read here, and a descriptor has no path. A fault of the vault ends the copy.
@@ -192,59 +177,41 @@ class ConversationCopy {
     return this.record.files.get(name)?.versions.has(newest) ? newest + 1 : newest
   }
 
-  /** Writes a part of a source behind what is stored. */
+  /** Writes a part of a source behind what is stored, and syncs it. */
   async #store(path: string, fd: number, part: { offset: number; end: number; hash: Hash }): Promise<void> {
     if (part.offset === 0) {
       makePrivateDirectories(dirname(path))
-      const { directory } = this.record
-      for (let parent = dirname(path); isWithin(parent, directory); parent = dirname(parent))
+      for (let parent = dirname(path); isWithin(parent, this.record.directory); parent = dirname(parent))
         this.#unsynced.add(parent)
     }
-    const stored = openPrivateFile(path, 'a')
-    try {
-      // A copier that was killed may have left more than it acknowledged.
-      ftruncateSync(stored, part.offset)
-      for (const bytes of piecesOf(fd, part.offset, part.end)) {
-        part.hash.update(bytes)
-        // In the thread pool: meanwhile, another conversation is read and hashed.
-        for (let done = 0; done < bytes.length;)
-          done += (await write(stored, bytes, done, bytes.length - done)).bytesWritten
-      }
-      this.#unsynced.add(path)
-    } finally {
-      closeSync(stored)
+    using stored = closing(nodeDisk, openPrivateFile(path, 'a'))
+    // A copier that was killed may have left more than it acknowledged.
+    ftruncateSync(stored.fd, part.offset)
+    for (const bytes of piecesOf(fd, part.offset, part.end)) {
+      part.hash.update(bytes)
+      for (let done = 0; done < bytes.length;)
+        done += (await writeLater(stored.fd, bytes, done, bytes.length - done)).bytesWritten
     }
+    await syncLater(stored.fd)
   }
 
-  /** Syncs the files and the names of new ones, then writes and syncs the lines that acknowledge them. */
+  /** Syncs the names of new files, then writes and syncs the lines that acknowledge them. */
   async #writeLines(): Promise<void> {
     if (this.#lines.length === 0) return
-    const path = join(this.record.directory, recordName)
-    const fd = openPrivateFile(path, 'a')
-    try {
-      await syncAll([...this.#unsynced])
-      ftruncateSync(fd, this.record.end)
-      writeAll(fd, this.#lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-      await sync(fd)
-    } finally {
-      closeSync(fd)
-    }
+    using record = closing(nodeDisk, openPrivateFile(join(this.record.directory, recordName), 'a'))
+    await Promise.all([...this.#unsynced].map(syncDirectory))
+    ftruncateSync(record.fd, this.record.end)
+    writeAll(record.fd, this.#lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    await syncLater(record.fd)
   }
 }
 
-/** Syncs files and directories. A file system that refuses directories with EINVAL does not need it. */
-async function syncAll(paths: readonly string[]): Promise<void> {
-  for (let start = 0; start < paths.length; start += openAtOnce)
-    await Promise.all(
-      paths.slice(start, start + openAtOnce).map(async (path) => {
-        const fd = openSync(path, 'r')
-        try {
-          await sync(fd)
-        } catch (error) {
-          if (errorCode(error) !== 'EINVAL') throw error
-        } finally {
-          closeSync(fd)
-        }
-      }),
-    )
+/** A file system that refuses directories with EINVAL does not need it. */
+async function syncDirectory(path: string): Promise<void> {
+  using directory = closing(nodeDisk, openSync(path, 'r'))
+  try {
+    await syncLater(directory.fd)
+  } catch (error) {
+    if (errorCode(error) !== 'EINVAL') throw error
+  }
 }

@@ -4,6 +4,7 @@ import { errorCode } from '../base/errors/stint-error.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
+import { isTranscript } from './conversation-record.ts'
 import { agentRoot, places, uuid, type VaultAgent } from './places.ts'
 import { readHead } from './read-conversation.ts'
 
@@ -43,18 +44,21 @@ export function findConversations(agent: VaultAgent): {
   const finder = new Finder(agent)
   for (const pattern of places[agent].below)
     for (const directory of finder.expand(root, pattern)) finder.lookInto(directory)
-  const sources = [...finder.files].map(([id, files]): Source => {
+  const isWhole = (id: string): boolean =>
+    finder.files.get(id)?.some(({ name }) => isTranscript(name)) ?? false
+  const sources = [...finder.files].flatMap(([id, files]): Source[] => {
+    if (!isWhole(id)) return []
     files.sort(byImportance)
-    return { agent, id, root, files, ...(agent === 'codex' && { more: () => finder.basesOf(files) }) }
+    return [{ agent, id, root, files, ...(agent === 'codex' && { more: () => finder.basesOf(files) }) }]
   })
-  const traces = agent === 'codex' ? indexedIds(root) : [...finder.emptyDirectories]
-  return { sources, traces: traces.filter((id) => !finder.files.has(id)), unread: finder.unread }
+  const emptied = agent === 'claude' ? [...finder.files.keys()].filter((id) => isUuid.test(id)) : []
+  const traces = [...indexedIds(root), ...emptied].filter((id) => !isWhole(id))
+  return { sources, traces, unread: finder.unread }
 }
 
 class Finder {
-  /** The files of each conversation. */
+  /** The files of each conversation; none for a directory that its agent has emptied. */
   readonly files = new Map<string, SourceFile[]>()
-  readonly emptyDirectories = new Set<string>()
   readonly unread: Unread[] = []
   /** The rollouts of Codex by their ids, by which others name them. */
   #rollouts: Map<string, SourceFile> | undefined
@@ -77,42 +81,25 @@ class Finder {
     return directories
   }
 
-  /** Adds the conversations whose transcripts are in this directory. */
+  /** Adds the files of the conversations in this directory. */
   lookInto(directory: string): void {
-    const { transcript, hasIdInside, transcriptInside } = places[this.agent]
-    const entries = this.#entriesIn(directory)
-    const ids = new Set<string>()
-    for (const entry of entries.filter((each) => !each.isDirectory())) {
-      const path = join(directory, entry.name)
-      const [, idInName] = transcript.exec(entry.name) ?? []
-      const id = (hasIdInside && idInName ? idInside(path) : undefined) ?? idInName
-      if (idInName !== undefined && !entry.isFile()) this.unread.push({ path, error: 'link' })
-      else if (id !== undefined && isSessionId(id)) {
-        ids.add(id)
-        this.#add(id, [{ name: entry.name, path }])
-      }
-    }
-    for (const { name } of entries.filter((entry) => entry.isDirectory() && isSessionId(entry.name))) {
-      // What is in the directory of a conversation, beside or instead of a transcript.
-      const files = ids.has(name) || transcriptInside ? this.#filesBelow(directory, name) : []
-      const hasTranscript = ids.has(name) || files.some((file) => file.name === `${name}/${transcriptInside}`)
-      if (hasTranscript) this.#add(name, files)
-      else if (!transcriptInside && isUuid.test(name)) this.emptyDirectories.add(name)
+    const { names, hasIdInside } = places[this.agent]
+    for (const entry of this.#entriesIn(directory)) {
+      const [, idInName] = names.exec(entry.isDirectory() ? `${entry.name}/` : entry.name) ?? []
+      if (idInName === undefined) continue
+      const files = this.#filesOf(entry, directory, entry.name)
+      const id = (hasIdInside && entry.isFile() && idInside(join(directory, entry.name))) || idInName
+      if (isSessionId(id)) this.files.set(id, [...(this.files.get(id) ?? []), ...files])
     }
   }
 
-  #add(id: string, files: readonly SourceFile[]): void {
-    this.files.set(id, [...(this.files.get(id) ?? []), ...files])
-  }
-
-  #filesBelow(base: string, inner: string): SourceFile[] {
-    return this.#entriesIn(join(base, inner)).flatMap((entry) => {
-      const name = `${inner}/${entry.name}`
-      const path = join(base, name)
-      if (entry.isDirectory()) return this.#filesBelow(base, name)
-      if (entry.isSymbolicLink()) this.unread.push({ path, error: 'link' })
-      return entry.isFile() && !places[this.agent].leftOut?.test(entry.name) ? [{ name, path }] : []
-    })
+  /** The file of an entry, or all files below it. */
+  #filesOf(entry: Dirent, base: string, name: string): SourceFile[] {
+    const path = join(base, name)
+    if (entry.isDirectory())
+      return this.#entriesIn(path).flatMap((inner) => this.#filesOf(inner, base, `${name}/${inner.name}`))
+    if (entry.isSymbolicLink()) this.unread.push({ path, error: 'link' })
+    return entry.isFile() && !places[this.agent].leftOut?.test(entry.name) ? [{ name, path }] : []
   }
 
   /** The entries of a directory whose names are valid; none if it cannot be listed. */

@@ -5,6 +5,7 @@ export { copyTranscriptDetached } from './detached-copy.ts'
 export { changeExclusions, removeConversation } from './exclusions.ts'
 export {
   type Conversation,
+  describeConversation,
   listConversations,
   readConversationSummary,
   surveyVault,
@@ -13,5 +14,5 @@ export { isVaultAgent, resumeCommand, vaultAgents } from './places.ts'
 export { linesOf, rawBytes, readEntries } from './read-conversation.ts'
 export { restoreConversation } from './restore-conversation.ts'
 export { type FoundLine, searchTranscripts } from './search-vault.ts'
-export { freePercent, openVault, type SyncReport, syncVault } from './sync.ts'
+export { freePercent, openVault, syncVault } from './sync.ts'
 export type { Entry } from './transcript.ts'

@@ -9,27 +9,27 @@ import { isNumber, isRecord, parseObject } from '../base/text/fields.ts'
 import { type ConversationRecord, readRecord, storedBytes, storedIds } from './conversation-record.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
 import { findConversations, type Source } from './find-conversations.ts'
+import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import { retentionMs, type VaultAgent, vaultAgents } from './places.ts'
 import { readHead } from './read-conversation.ts'
 import { summaryOf } from './transcript.ts'
 
-/** A conversation in the vault. */
+/** A conversation in the vault. Times are in milliseconds since the epoch. */
 export interface Conversation {
   agent: VaultAgent
   id: string
   record: ConversationRecord
+  files: number
   /** Of all generations. */
   bytes: number
   generations: number
-  /** The time of the transcript when it was last copied, in milliseconds since the epoch. */
-  lastAt: number
+  /** The time of the transcript, now or when it was last copied. */
+  last_at: number
   source: string
-  /** Its transcript in the vault. */
-  path: string
-  /** The agent has lost it: then when it was last known to be there. */
-  lostAfter?: number
+  /** When the agent, which has lost it, was last known to have it; null if the agent has it. */
+  lost_after: number | null
   /** When the agent will delete it, unless it is continued. */
-  dueAt?: number
+  due_at: number | null
 }
 
 /** When an agent's conversations were all looked at, and when each of them was last there, by its id. */
@@ -67,7 +67,7 @@ export function listConversations(
       (id) => describe(agent, id, readRecord(join(vault, agent, id)), look, retention) ?? [],
     )
   })
-  return conversations.sort((a, b) => b.lastAt - a.lastAt)
+  return conversations.sort((a, b) => b.last_at - a.last_at)
 }
 
 function describe(
@@ -88,19 +88,29 @@ function describe(
     agent,
     id,
     record,
+    files: record.files.size,
     bytes: versions.reduce((sum, line) => sum + storedBytes(line), 0),
     generations: record.lastGeneration,
-    lastAt: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
+    last_at: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
     source: last.source,
-    path: record.pathOf(last),
-    ...(isLost && { lostAfter: Math.round(Math.max(seenAt, last.at)) }),
-    ...(present && retention !== undefined && { dueAt: Math.round(present.mtimeMs + retention) }),
+    lost_after: isLost ? Math.max(seenAt, last.at) : null,
+    due_at: present && retention !== undefined ? Math.round(present.mtimeMs + retention) : null,
   }
 }
 
-/** What a conversation was about, and where; by the beginning of its transcript. */
-export const readConversationSummary = ({ agent, path }: { agent: VaultAgent; path: string }) =>
-  summaryOf(agent, readHead(path))
+/** What a conversation was about, with secrets, and where; by the beginning of its transcript. */
+export function readConversationSummary({ agent, record }: Conversation) {
+  const last = record.transcript?.last
+  return summaryOf(agent, last === undefined ? '' : readHead(record.pathOf(last)))
+}
+
+/** A conversation as JSON answers show it. */
+export function describeConversation(conversation: Conversation) {
+  const { record: _record, ...fields } = conversation
+  const { title, workspace = null } = readConversationSummary(conversation)
+  const { gate } = registerEnvironmentSecrets()
+  return { ...fields, title: title === undefined ? null : gate.text(title).slice(0, 200), workspace }
+}
 
 /** A deletion that is nearer than this is due, in milliseconds. */
 const soonMs = 7 * 86_400_000
@@ -115,10 +125,10 @@ export function surveyVault(vault: string) {
     const ids = new Set(kept.map(({ id }) => id))
     const { sources, traces } = findConversations(agent)
     const missing = sources.filter((source) => !ids.has(source.id) && !isExcluded(excluded, source))
-    const lostAfter = kept.flatMap((conversation) => conversation.lostAfter ?? [])
+    const lostAfter = kept.flatMap(({ lost_after }) => lost_after ?? [])
     const retention = retentionMs(agent) ?? Number.POSITIVE_INFINITY
-    const isDue = ({ files }: Source): boolean =>
-      (lstatIfExists(files[0]?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
+    const isDue = ({ files: [transcript] }: Source): boolean =>
+      (lstatIfExists(transcript?.path ?? '')?.mtimeMs ?? dueBy) + retention < dueBy
     return {
       agent,
       kept: kept.length,

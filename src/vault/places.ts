@@ -12,11 +12,9 @@ interface AgentPlace {
   roots: readonly string[]
   /** The directories with transcripts, below the agent's own; `*` is any name. */
   below: readonly string[]
-  /** The name of a transcript; its first group is the id of the conversation. */
-  transcript: RegExp
-  /** The transcript is in the directory of the conversation, not beside it. */
-  transcriptInside?: string
-  /** Files in that directory that say nothing later: locks, and logs of databases. */
+  /** The files of a conversation there, and its directory, which ends with `/`; the first group is the id. */
+  names: RegExp
+  /** Files in the directory of a conversation that say nothing later: locks, and logs of databases. */
   leftOut?: RegExp
   /** The name of a transcript has only a part of the id; its first line has all of it. */
   hasIdInside?: true
@@ -41,20 +39,20 @@ export const places: Readonly<Record<VaultAgent, AgentPlace>> = {
   claude: {
     roots: ['$CLAUDE_CONFIG_DIR', '$HOME/.claude'],
     below: ['projects/*'],
-    transcript: new RegExp(`^(${anyId})\\.jsonl$`),
+    names: new RegExp(`^(${anyId})(?:\\.jsonl|/)$`),
     resume: 'claude --resume ',
     retentionDays: ({ cleanupPeriodDays: days }) => (isCount(days) && days > 0 ? days : 30),
   },
   codex: {
     roots: ['$CODEX_HOME', '$HOME/.codex'],
     below: ['sessions/*/*/*', 'archived_sessions', 'archived_sessions/*/*/*'],
-    transcript: new RegExp(`^rollout-.{19}-(${uuid})(?:_(${uuid}))?\\.jsonl(?:\\.zst)?$`),
+    names: new RegExp(`^rollout-.{19}-(${uuid})(?:_(${uuid}))?\\.jsonl(?:\\.zst)?$`),
     resume: 'codex resume ',
   },
   gemini: {
     roots: ['$GEMINI_CLI_HOME/.gemini', '$HOME/.gemini'],
     below: ['tmp/*/chats'],
-    transcript: /^(session-.+)\.jsonl?$/,
+    names: new RegExp(`^(session-.+(?=\\.jsonl?$)|${anyId}(?=/$))`),
     hasIdInside: true,
     resume: 'gemini --resume ',
     retentionDays: geminiDays,
@@ -62,19 +60,18 @@ export const places: Readonly<Record<VaultAgent, AgentPlace>> = {
   qwen: {
     roots: ['$QWEN_RUNTIME_DIR', '$QWEN_HOME', '$HOME/.qwen'],
     below: ['projects/*/chats', 'tmp/*/chats'],
-    transcript: new RegExp(`^(${anyId}?)\\.(?:jsonl|runtime\\.json)$`),
+    names: new RegExp(`^(${anyId}?)(?:\\.jsonl|\\.runtime\\.json|/)$`),
     resume: 'qwen --resume ',
   },
   copilot: {
     roots: ['$COPILOT_HOME', '$HOME/.copilot'],
     below: ['session-state'],
-    transcript: new RegExp(`^(${anyId})\\.jsonl$`),
-    transcriptInside: 'events.jsonl',
+    names: new RegExp(`^(${anyId})(?:\\.jsonl|/)$`),
     leftOut: /\.lock$|-(?:wal|shm)$/,
     resume: 'copilot --resume=',
   },
   // It has a database, which its own command exports.
-  opencode: { roots: [], below: [], transcript: /^$/ },
+  opencode: { roots: [], below: [], names: /^$/ },
 }
 
 /** Gemini deletes after 30 days, unless its user has set another age or none. */

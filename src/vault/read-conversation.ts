@@ -1,12 +1,11 @@
-import { closeSync, readSync } from 'node:fs'
+import { readSync } from 'node:fs'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
+import { closing, nodeDisk, pieceBytes } from '../base/fs/disk.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
 import { type ConversationRecord, type StoredFile, storedBytes } from './conversation-record.ts'
 import { type Entry, entriesOf, exportedEntries } from './transcript.ts'
 
-/** Small enough for the cache of a core, which reads, hashes and writes each piece. */
-const pieceBytes = 256 << 10
 /** A longer line, such as one with an image, comes in parts, so that memory is bounded. */
 const maxPartBytes = 8 << 20
 /** Parts of a line overlap, so that a text at the end of one is found in the next. */
@@ -35,16 +34,13 @@ export function* piecesOf(fd: number, start: number, end: number): Generator<Buf
 
 /** The beginning of a file as text; none if it cannot be read. */
 export function readHead(path: string, maxBytes = 64 << 10): string {
-  const head = ifPossible(() => {
+  const read = (): string => {
     const { fd, size } = openRegular(path)
-    try {
-      const bytes = Buffer.allocUnsafe(Math.min(size, maxBytes))
-      return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
-    } finally {
-      closeSync(fd)
-    }
-  })
-  return head ?? ''
+    using file = closing(nodeDisk, fd)
+    const bytes = Buffer.allocUnsafe(Math.min(size, maxBytes))
+    return bytes.toString('utf8', 0, readSync(file.fd, bytes, 0, bytes.length, 0))
+  }
+  return ifPossible(read) ?? ''
 }
 
 /** The lines of all texts of a conversation, in their newest generation. */
@@ -80,12 +76,8 @@ function* linesIn(record: ConversationRecord, file: StoredFile): Generator<Trans
 
 /** The bytes of the newest generation of a file, as far as they were acknowledged. */
 function* storedPieces(record: ConversationRecord, { last }: StoredFile): Generator<Buffer> {
-  const { fd } = openRegular(record.pathOf(last))
-  try {
-    yield* piecesOf(fd, 0, storedBytes(last))
-  } finally {
-    closeSync(fd)
-  }
+  using file = closing(nodeDisk, openRegular(record.pathOf(last)).fd)
+  yield* piecesOf(file.fd, 0, storedBytes(last))
 }
 
 /** Who said what in a file of a conversation; by default in its transcript. */

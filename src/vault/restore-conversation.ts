@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, readlinkSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { renameInto } from '../base/fs/atomic-file.ts'
-import { nodeDisk } from '../base/fs/disk.ts'
+import { closing, nodeDisk } from '../base/fs/disk.ts'
 import { exists, isRealDirectory, listIfReadable, lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
-import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
+import { makePrivateDirectories, writeAll } from '../base/fs/private-file.ts'
 import { openRegular, readSmallFile } from '../base/fs/regular-file.ts'
 import { ancestorsOf, pidExists } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
@@ -129,29 +129,21 @@ function assertDirectory(path: string): void {
 /** Writes a file beside its target, checks it against the hash, and gives it its name. */
 function restoreFile(path: string, version: CopyLine, target: string): void {
   makePrivateDirectories(dirname(target))
-  const stored = openRegular(path)
-  try {
-    renameInto(target, (staged) => {
-      const fd = openPrivateFile(staged, 'wx')
-      try {
-        const hash = createHash('sha256')
-        for (const bytes of piecesOf(stored.fd, 0, storedBytes(version))) {
-          hash.update(bytes)
-          writeAll(fd, bytes)
-        }
-        if (hash.digest('hex') !== version.sha256)
-          throw new StintError('VAULT_DAMAGED', `${path} is not as it was copied`, {
-            detail: `file=${version.file} generation=${version.generation}`,
-          })
-        fsyncSync(fd)
-      } finally {
-        closeSync(fd)
-      }
-    })
-    nodeDisk.syncDirectory(dirname(target))
-  } finally {
-    closeSync(stored.fd)
-  }
+  using stored = closing(nodeDisk, openRegular(path).fd)
+  renameInto(target, (staged) => {
+    using file = closing(nodeDisk, nodeDisk.create(staged))
+    const hash = createHash('sha256')
+    for (const bytes of piecesOf(stored.fd, 0, storedBytes(version))) {
+      hash.update(bytes)
+      writeAll(file.fd, bytes)
+    }
+    if (hash.digest('hex') !== version.sha256)
+      throw new StintError('VAULT_DAMAGED', `${path} is not as it was copied`, {
+        detail: `file=${version.file} generation=${version.generation}`,
+      })
+    nodeDisk.sync(file.fd)
+  })
+  nodeDisk.syncDirectory(dirname(target))
 }
 
 /**

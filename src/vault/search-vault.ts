@@ -2,7 +2,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { giveWay } from '../base/process/event-loop.ts'
 import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
 import { vaultDirectory } from './conversation-record.ts'
-import { listConversations, readConversationSummary } from './list-conversations.ts'
+import { describeConversation, listConversations } from './list-conversations.ts'
 import { vaultAgents } from './places.ts'
 import { linesOf, type TranscriptLine } from './read-conversation.ts'
 import { entriesOf } from './transcript.ts'
@@ -36,16 +36,16 @@ export async function* searchTranscripts(
   const agents = vaultAgents.filter((agent) => (tool ?? agent) === agent)
   let bytes = 0
   for (const conversation of listConversations(vaultDirectory(), agents)) {
-    const { agent, id, record, lastAt } = conversation
-    if (lastAt < from) continue
-    const summary = readConversationSummary(conversation)
-    if (workspace !== undefined && !isWithin(summary.workspace ?? '', workspace)) continue
-    const session = { id, title: summary.title && gate.text(summary.title).slice(0, 200) }
+    const { agent, id, record, last_at } = conversation
+    if (last_at < from) continue
+    const described = describeConversation(conversation)
+    if (workspace !== undefined && !isWithin(described.workspace ?? '', workspace)) continue
+    const session = { id, title: described.title ?? undefined }
     for (const line of linesOf(record)) {
       await giveWay()
       onBytes?.((bytes += line.text.length))
       const excerpt = excerptOf(line.text, pattern, gate)
-      const { at = lastAt, who } = (excerpt === undefined ? undefined : entryOf(line)) ?? {}
+      const { at = last_at, who } = (excerpt === undefined ? undefined : entryOf(line)) ?? {}
       if (excerpt === undefined || at < from) continue
       const type = who === undefined ? agent : `${agent}.${who}`
       yield { session, seq: line.number, at, type, path: line.file, excerpt }

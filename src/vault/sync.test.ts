@@ -190,7 +190,7 @@ test('a rollout that Codex archives, and one that it compresses under another na
   await syncVault(user.vault)
   expect(user.kept('codex', id, name)).toEqual(['one\n'])
   expect(user.kept('codex', id, `${name}.zst`)).toEqual(['compressed'])
-  expect(listConversations(user.vault)[0]?.lostAfter).toBeUndefined()
+  expect(listConversations(user.vault)[0]?.lost_after).toBeNull()
 })
 
 test('the agent’s directory and its first level may be links; a link further down is named, and not followed', async () => {
@@ -224,12 +224,12 @@ test('a name that is no text is named; a transcript whose name cannot be an id i
 test('a conversation that disappears is kept, with the time at which it was last there', async () => {
   await using user = new User()
   const file = user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
-  const lostAfter = (): number | undefined => listConversations(user.vault)[0]?.lostAfter
+  const lostAfter = () => listConversations(user.vault)[0]?.lost_after
   await syncVault(user.vault)
   expect(listConversations(user.vault).map(readConversationSummary)).toEqual([
     { title: 'tidy up', workspace: '/work/app' },
   ])
-  expect(lostAfter()).toBeUndefined()
+  expect(lostAfter()).toBeNull()
   const before = Date.now()
   await syncVault(user.vault, { agents: ['claude'] })
   const after = Date.now()
@@ -243,7 +243,7 @@ test('a conversation that disappears is kept, with the time at which it was last
   expect(user.kept('claude', id, `${id}.jsonl`)).toEqual([claudeLine('tidy up')])
   user.write(`.claude/projects/p/${id}.jsonl`, claudeLine('tidy up'))
   await syncVault(user.vault)
-  expect(lostAfter()).toBeUndefined()
+  expect(lostAfter()).toBeNull()
   rmSync(file)
   expect(lostAfter()).toBeGreaterThan(lastThere)
 })
@@ -254,10 +254,10 @@ test('a conversation in a directory that the agent had before is not lost', asyn
   await syncVault(user.vault)
   vi.stubEnv('CLAUDE_CONFIG_DIR', join(user.home, 'elsewhere'))
   await syncVault(user.vault)
-  expect(listConversations(user.vault)[0]?.lostAfter).toBeUndefined()
+  expect(listConversations(user.vault)[0]?.lost_after).toBeNull()
   vi.stubEnv('CLAUDE_CONFIG_DIR', '')
   rmSync(join(user.home, '.claude'), { recursive: true })
-  expect(listConversations(user.vault)[0]?.lostAfter).toBeGreaterThan(0)
+  expect(listConversations(user.vault)[0]?.lost_after).toBeGreaterThan(0)
 })
 
 test('a survey counts what is due for deletion and not kept, and what only traces are left of', async () => {
@@ -282,10 +282,10 @@ test('a survey counts what is due for deletion and not kept, and what only trace
     { agent: 'gemini', kept: 1, due: 0 },
   ])
   const [first] = listConversations(user.vault, ['claude']).toReversed()
-  expect(Math.round(((first?.dueAt ?? 0) - Date.now()) / dayMs)).toBe(4)
+  expect(Math.round(((first?.due_at ?? 0) - Date.now()) / dayMs)).toBe(4)
   user.write('.claude/settings.json', '{"cleanupPeriodDays":90}')
   const [later] = listConversations(user.vault, ['claude']).toReversed()
-  expect(Math.round(((later?.dueAt ?? 0) - Date.now()) / dayMs)).toBe(64)
+  expect(Math.round(((later?.due_at ?? 0) - Date.now()) / dayMs)).toBe(64)
 })
 
 test('agents, directories and conversations that are excluded are not copied, until they are included again', async () => {

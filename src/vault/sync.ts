@@ -14,8 +14,10 @@ import { readRecord, vaultDirectory } from './conversation-record.ts'
 import { type Copied, copyConversation, type CopyOptions, isAsRecorded } from './copy-conversation.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
 import { findConversations, type Source, type Unread } from './find-conversations.ts'
-import { noteLook, readConversationSummary } from './list-conversations.ts'
+import { noteLook } from './list-conversations.ts'
 import { type VaultAgent, vaultAgents } from './places.ts'
+import { readHead } from './read-conversation.ts'
+import { summaryOf } from './transcript.ts'
 
 /** How many conversations are copied at once: while one waits for the disk, another is read. */
 const parallel = 8
@@ -29,16 +31,10 @@ export function openVault(): string {
   return vaultDirectory()
 }
 
-export interface SyncReport {
-  /** Conversations that the agents have, and those of which something was stored. */
-  conversations: number
-  copied: number
-  bytes: number
-  excluded: number
-  unread: Unread[]
-}
-
-/** Copies what is new of all conversations into the vault. */
+/**
+ * Copies what is new of all conversations into the vault. Returns how many the agents have, how many are
+ * excluded, and of how many something was copied.
+ */
 export async function syncVault(
   vault: string,
   options: {
@@ -49,9 +45,9 @@ export async function syncVault(
     onProgress?: (done: number, total: number, bytes: number) => void
     signal?: AbortSignal
   } = {},
-): Promise<SyncReport> {
+) {
   const { agents = vaultAgents, id, hasEnded, onProgress, signal } = options
-  const report: SyncReport = { conversations: 0, copied: 0, bytes: 0, excluded: 0, unread: [] }
+  const report = { conversations: 0, copied: 0, bytes: 0, excluded: 0, unread: [] as Unread[] }
   const exclusions = readExclusions(vault)
   const changed: Source[] = []
   const looks: (() => void)[] = []
@@ -98,7 +94,7 @@ function isKept(vault: string, source: Source): boolean {
 }
 
 const workspaceOf = ({ agent, files }: Source): string | undefined =>
-  readConversationSummary({ agent, path: files[0]?.path ?? '' }).workspace
+  summaryOf(agent, readHead(files[0]?.path ?? '')).workspace
 
 /** The part of the disk that is free, in percent. */
 export function freePercent(vault: string): number {

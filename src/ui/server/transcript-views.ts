@@ -13,6 +13,7 @@ import type {
 } from '../protocol.ts'
 import {
   type Conversation,
+  describeConversation,
   type Entry,
   listConversations,
   readEntries,
@@ -20,7 +21,6 @@ import {
   searchTranscripts,
   vaultDirectory,
 } from '../../vault/index.ts'
-import { describeConversation } from '../../vault/commands/list.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import type { RequestFields } from './request-fields.ts'
 import { listRecorded, searchEvents } from './session-views.ts'
@@ -44,7 +44,7 @@ export async function listSessionPage(store: BuiltInStore, query: RequestFields)
     })),
     ...unrecorded.map((transcript) => ({
       id: transcript.id,
-      at: transcript.lastAt,
+      at: transcript.last_at,
       session: null,
       transcript,
     })),
@@ -76,9 +76,7 @@ async function findTranscripts(text: string | undefined): Promise<Conversation[]
 }
 
 function describeTranscript(each: Conversation): ListedTranscript {
-  const { gate } = registerEnvironmentSecrets()
-  const described = describeConversation(each, gate)
-  return { ...described, agent_title: agentTitle(each.agent), resume: resumeCommand(each) }
+  return { ...describeConversation(each), agent_title: agentTitle(each.agent), resume: resumeCommand(each) }
 }
 
 /** Finds a text in the events of sessions, and then in transcripts, as `stint sessions search` does. */

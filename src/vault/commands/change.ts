@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
-import { openProgressBar } from '../../cli/terminal/progress.ts'
+import { showWork } from '../../cli/terminal/progress.ts'
 import { plural, shortPath } from '../../cli/text/format.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
@@ -12,11 +12,13 @@ import {
   openVault,
   removeConversation,
   restoreConversation,
-  type SyncReport,
   syncVault,
   vaultDirectory,
 } from '../index.ts'
 import { agentOption, findConversation } from './list.ts'
+
+/** How many paths that were not read a sync names. */
+const shownPaths = 5
 
 export const vaultSyncCommand = defineBareCommand({
   name: 'sync',
@@ -36,39 +38,31 @@ export const vaultSyncCommand = defineBareCommand({
     ['stint vault sync --exclude ~/private --exclude gemini', 'nothing of these, from now on'],
     ['stint vault sync --include claude/3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c', 'one that was removed'],
   ],
-  async run({ signal, quiet }, { options: { agent, exclude, include } }) {
+  async run(context, { options: { agent, exclude, include } }) {
     const vault = openVault()
     if (exclude.length + include.length > 0)
       await changeExclusions(vault, { add: exclude.map(exclusionOf), remove: include.map(exclusionOf) })
-    const progress = await openProgressBar('copying', { signal, quiet })
-    try {
-      return await syncVault(vault, {
+    return await showWork('copying', context, (update) =>
+      syncVault(vault, {
         agents: agent && [agent],
-        signal,
-        onProgress: (done, total, bytes) => progress?.update({ count: { done, total }, bytes }),
-      })
-    } finally {
-      progress?.clear()
-    }
+        signal: context.signal,
+        onProgress: (done, total, bytes) => update({ count: { done, total }, bytes }),
+      }),
+    )
   },
-  render: (report) => renderSync(report),
+  render({ conversations, copied, bytes, excluded, unread }) {
+    const rows = unread.slice(0, shownPaths).map(({ path, error }) => `  ${shortPath(path)} (${error})`)
+    return [
+      `${plural(conversations, 'conversation')}: ${copied} had something new, ${formatBytes(bytes)} copied`,
+      ...(excluded > 0 ? [`${excluded} excluded`] : []),
+      ...(unread.length > 0 ? [`${plural(unread.length, 'path')} not read:`, ...rows] : []),
+      ...(unread.length > rows.length ? ['  …'] : []),
+    ].join('\n')
+  },
 })
 
 /** An agent and a conversation (`claude/3f6c…`) stay as they are; anything else is a directory. */
 const exclusionOf = (what: string): string => (isVaultAgent(what.split('/')[0] ?? '') ? what : resolve(what))
-
-const shownPaths = 5
-
-function renderSync(report: SyncReport): string {
-  const { conversations, copied, bytes, excluded, unread } = report
-  const rows = unread.slice(0, shownPaths).map(({ path, error }) => `  ${shortPath(path)} (${error})`)
-  return [
-    `${plural(conversations, 'conversation')}: ${copied} had something new, ${formatBytes(bytes)} copied`,
-    ...(excluded > 0 ? [`${excluded} excluded`] : []),
-    ...(unread.length > 0 ? [`${plural(unread.length, 'path')} not read:`, ...rows] : []),
-    ...(unread.length > rows.length ? ['  …'] : []),
-  ].join('\n')
-}
 
 export const vaultRestoreCommand = defineBareCommand({
   name: 'restore',
@@ -119,9 +113,9 @@ export const vaultRmCommand = defineBareCommand({
     const chosen =
       olderThan === undefined
         ? [findConversation(positionals)]
-        : listConversations(vault, agent && [agent]).filter(({ lastAt }) => lastAt < Date.now() - olderThan)
+        : listConversations(vault, agent && [agent]).filter(({ last_at }) => last_at < Date.now() - olderThan)
     const bytes = chosen.reduce((sum, each) => sum + each.bytes, 0)
-    const lost = chosen.filter(({ lostAfter }) => lostAfter !== undefined).length
+    const lost = chosen.filter(({ lost_after }) => lost_after !== null).length
     const only = lost === 0 ? '' : `, ${lost} of which only the vault has`
     const question = `Remove ${plural(chosen.length, 'conversation')} (${formatBytes(bytes)}${only}) for good?`
     if (chosen.length > 0) await confirm(yes, 'removing conversations', question)

@@ -8,9 +8,9 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { agentTitle } from '../../hooks/hosts/hosts.ts'
-import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import {
   type Conversation,
+  describeConversation,
   freePercent,
   listConversations,
   readConversationSummary,
@@ -50,7 +50,7 @@ export function findConversation([name, extra]: readonly string[]): Conversation
   })
 }
 
-const defaultLimit = 20
+const shownAtOnce = 20
 
 export const vaultListCommand = defineBareCommand({
   name: 'list',
@@ -60,28 +60,23 @@ export const vaultListCommand = defineBareCommand({
     ...agentOption,
     lost: { type: 'boolean', help: 'only those that their agent has lost' },
     workspace: { type: 'string', value: 'DIR', help: 'only those of this workspace; . is the current one' },
-    all: { type: 'boolean', help: 'every conversation, not only the first ones' },
-    limit: { type: 'count', short: 'n', value: 'N', help: `how many (${defaultLimit})` },
+    all: { type: 'boolean', help: `every conversation, not only the newest ${shownAtOnce}` },
     ...utcOption,
   },
   examples: [
     ['stint vault list', 'the newest 20'],
     ['stint vault list --agent claude --lost', 'what Claude Code has deleted'],
   ],
-  run(_, { options: { agent, lost, workspace, all, limit = defaultLimit } }) {
+  run(_, { options: { agent, lost, workspace, all } }) {
     const directory = workspace === undefined ? undefined : findWorkspace(workspace).path
-    const { gate } = registerEnvironmentSecrets()
     const conversations = listConversations(vaultDirectory(), agent && [agent])
-      .filter(({ lostAfter }) => !lost || lostAfter !== undefined)
+      .filter(({ lost_after }) => !lost || lost_after !== null)
       .filter((each) => directory === undefined || readConversationSummary(each).workspace === directory)
-    const shown = all ? conversations : conversations.slice(0, limit)
-    return {
-      conversations: shown.map((each) => describeConversation(each, gate)),
-      total: conversations.length,
-    }
+    const shown = all ? conversations : conversations.slice(0, shownAtOnce)
+    return { conversations: shown.map(describeConversation), total: conversations.length }
   },
   render({ conversations, total }, { columns }, { options }) {
-    if (total === 0) return 'no conversations; `stint vault sync` copies them'
+    if (total === 0) return 'no conversations: `stint vault sync` copies them'
     const rest = total - conversations.length
     return [
       ...table(conversations, columnsAt(Date.now(), options), columns),
@@ -90,33 +85,12 @@ export const vaultListCommand = defineBareCommand({
   },
 })
 
-/** A conversation as JSON answers show it. */
-export function describeConversation(conversation: Conversation, gate: { text: (text: string) => string }) {
-  const { agent, id, record, bytes, generations, lastAt, source, lostAfter, dueAt } = conversation
-  const { title, workspace } = readConversationSummary(conversation)
-  return {
-    agent,
-    id,
-    title: title === undefined ? null : gate.text(title).slice(0, 200),
-    workspace: workspace ?? null,
-    files: record.files.size,
-    bytes,
-    generations,
-    last_at: lastAt,
-    source,
-    lost_after: lostAfter ?? null,
-    due_at: dueAt ?? null,
-  }
-}
-
-type Described = ReturnType<typeof describeConversation>
-
-const columnsAt = (now: number, zone: Zone): Column<Described>[] => [
+const columnsAt = (now: number, zone: Zone): Column<ReturnType<typeof describeConversation>>[] => [
   { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'ID', cell: ({ id }) => id, cut: 'middle', least: 9 },
   { title: 'AGE', cell: ({ last_at }) => formatAge(Math.max(0, now - last_at)), align: 'right', spare: 3 },
   { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right', spare: 2 },
-  { title: 'STATE', cell: (each) => stateOf(each, zone) },
+  { title: 'STATE', cell: (conversation) => stateOf(conversation, zone) },
   {
     title: 'WORKSPACE',
     cell: ({ workspace }) => shortPath(workspace ?? ''),
@@ -127,8 +101,8 @@ const columnsAt = (now: number, zone: Zone): Column<Described>[] => [
   { title: 'TITLE', cell: ({ title }) => visibleText(title ?? '', 200), cut: 'end', least: 12 },
 ]
 
-/** `last there 2026-11-01`: only the vault has it; `deleted 2026-12-01`: its agent will delete it then. */
-function stateOf({ lost_after, due_at }: Described, zone: Zone): string {
+/** `last there 2026-11-01`: only the vault has it; `due 2026-12-01`: its agent will delete it then. */
+function stateOf({ lost_after, due_at }: Pick<Conversation, 'lost_after' | 'due_at'>, zone: Zone): string {
   const day = (at: number): string => formatTime(at, zone).slice(0, 10)
   if (lost_after !== null) return `lost, last there ${day(lost_after)}`
   return due_at === null ? '' : `due ${day(due_at)}`
@@ -153,7 +127,7 @@ export const vaultStatusCommand = defineBareCommand({
     return [
       ...table(agents, surveyColumns(options), columns),
       ...(agents.every(({ synced_at }) => synced_at === null)
-        ? ['nothing is kept; `stint vault sync` does']
+        ? ['nothing is kept yet: `stint vault sync` copies it']
         : []),
       ...(free_percent !== null && free_percent < 5
         ? [`only ${free_percent} % of the disk is free: nothing is copied`]
@@ -165,9 +139,7 @@ export const vaultStatusCommand = defineBareCommand({
   },
 })
 
-type Survey = ReturnType<typeof surveyVault>['agents'][number]
-
-const surveyColumns = (zone: Zone): Column<Survey>[] => [
+const surveyColumns = (zone: Zone): Column<ReturnType<typeof surveyVault>['agents'][number]>[] => [
   { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'KEPT', cell: ({ kept }) => kept, align: 'right' },
   { title: 'SIZE', cell: ({ bytes }) => formatBytes(bytes), align: 'right' },

@@ -19,7 +19,7 @@ import {
 } from '../index.ts'
 import { agentOption, findConversation } from './list.ts'
 
-/** How much of the arguments and the output of a tool is shown. */
+/** How much of the arguments and the output of a tool is shown; `--json` has all of it. */
 const toolChars = 400
 
 export const vaultShowCommand = defineBareCommand({
@@ -29,7 +29,6 @@ export const vaultShowCommand = defineBareCommand({
   options: {
     raw: { type: 'boolean', help: 'the bytes of the transcript, as they are: secrets included' },
     file: { type: 'string', value: 'NAME', help: 'another file of it, such as that of a subagent' },
-    full: { type: 'boolean', help: `all of what tools got and returned, not only ${toolChars} characters` },
     ...utcOption,
   },
   positionals: 'ID',
@@ -53,19 +52,18 @@ export const vaultShowCommand = defineBareCommand({
     const shown = async function* (): AsyncGenerator<string> {
       for (const entry of entries) {
         const masked = { ...entry, text: gate.text(entry.text) }
-        yield json ? visibleJson(masked) : renderEntry(masked, options.full, options)
+        yield json ? visibleJson(masked) : renderEntry(masked, options)
       }
     }
     if (!(await printLines(shown()))) throw new StintError('CANCELLED', 'the reader is gone')
   },
 })
 
-function renderEntry({ at, who, tool, text }: Entry, isFull: boolean, zone: Zone): string {
+function renderEntry({ at, who, tool, text }: Entry, zone: Zone): string {
   const time = at === undefined ? '' : `${formatTime(at, zone)}  `
   const name = tool === undefined ? who : `${who} calls ${visibleText(tool, 100)}`
-  const isLong = !isFull && (who === 'tool' || tool !== undefined)
-  const shown =
-    isLong && text.length > toolChars ? `${text.slice(0, toolChars)}… [+${text.length - toolChars}]` : text
+  const isCut = (who === 'tool' || tool !== undefined) && text.length > toolChars
+  const shown = isCut ? `${text.slice(0, toolChars)}… [+${text.length - toolChars}]` : text
   return `${time}${name}\n${visibleLines(shown).replace(/^/gm, '  ')}\n`
 }
 
