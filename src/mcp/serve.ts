@@ -5,7 +5,6 @@ import { defineBareCommand } from '../command/define-command.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { version } from '../cli/stint.ts'
 import { openLeases, openStore, storeOption } from '../cli/store.ts'
-import { changeTools } from './change-tools.ts'
 import { claimTools } from './claim-tools.ts'
 import { HeldClaims } from './held-claims.ts'
 import { readingTools } from './reading-tools.ts'
@@ -75,7 +74,7 @@ const instructions =
   'claim what you are going to edit if others work here, and release it when you are done.'
 
 /** The tools of a server, in the order of their list. */
-export const allTools = [...readingTools, ...changeTools, ...claimTools]
+export const allTools = [...readingTools, ...claimTools]
 
 /** A server with these tools; one is made for each connection. */
 export function createServer(state: ServerState, tools: readonly McpTool[] = allTools): McpServer {

@@ -8,9 +8,7 @@ import { type Change, installPart, type SettingsPart, uninstallPart } from '../.
 import { type Problem, unreadableBy } from '../../hooks/install/inspect.ts'
 import { findOnPath, ownProgram } from '../../hooks/install/own-program.ts'
 import { decode, readSettingsFile } from '../../hooks/install/settings/settings-file.ts'
-import { jsonEntry, jsonServer } from './json-server.ts'
-import { readStart, serverStart } from './server-entry.ts'
-import { tomlEntry, tomlServer } from './toml-server.ts'
+import { jsonEntry, jsonServer, readStart, serverStart, tomlEntry, tomlServer } from './server-settings.ts'
 
 /** A settings file that can start stint's MCP server. */
 export interface ServerTarget extends Pick<Change, 'path'> {
@@ -47,10 +45,10 @@ const mcpHosts = {
     projectFile: '.codex/config.toml',
     // Codex passes a server only the variables that are named, and ends calls after a minute.
     part: (program) =>
-      tomlServer(serverStart(program), [
-        'env_vars = ["STINT_HOME", "STINT_STORE"]',
-        `tool_timeout_sec = ${toolLimitSeconds}`,
-      ]),
+      tomlServer(serverStart(program), {
+        env_vars: ['STINT_HOME', 'STINT_STORE'],
+        tool_timeout_sec: toolLimitSeconds,
+      }),
     entryIn: tomlEntry,
   },
   gemini: {

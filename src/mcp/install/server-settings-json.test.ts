@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonEntry, jsonServer } from './json-server.ts'
-import { serverStart } from './server-entry.ts'
+import { jsonEntry, jsonServer, serverStart } from './server-settings.ts'
 
 const start = serverStart(['/usr/bin/node', '/opt/stint/stint.cjs'])
 const server = jsonServer(start, { type: 'stdio' })
