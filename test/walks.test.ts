@@ -41,8 +41,8 @@ const walks: Walk[] = [
     operation: 'SIGTERM',
     entry: /new Interruptions\(/,
     effect: /\brenameSync\(/,
-    domains: ['command/', 'scratch/'],
-    maxFiles: 13,
+    domains: ['command/', 'scratch/', 'sweep/', 'secrets/', 'cli/'],
+    maxFiles: 10,
   },
   {
     heading: 'From a PreToolUse event to the verdict',

@@ -1,4 +1,4 @@
-import type { OptionTable } from '../command/option.ts'
+import type { OptionTable } from '../command/define-command.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 
 /** The option of commands that refresh what they show. */

@@ -1,4 +1,4 @@
-import type { OptionTable } from '../command/option.ts'
+import type { OptionTable } from '../command/define-command.ts'
 import { homeStore, type LeaseStore } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { type BuiltInStore, createStore, FilesMedium, type SessionFiles } from '../session/index.ts'

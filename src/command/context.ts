@@ -1,6 +1,8 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import type { Scratch } from '../scratch/index.ts'
-import type { Screen } from './stdio.ts'
+import type { StopSignal } from './interruption.ts'
+import type { Reply } from './reply.ts'
+import { type Screen, screenOf } from './stdio.ts'
 
 /** The context of a bare command, which has no scratch and starts no children. */
 export interface BareContext {
@@ -20,6 +22,20 @@ export interface BareContext {
   /** Prints a line to stderr, with --verbose only. */
   note(message: string): void
 }
+
+/** Makes the part of a context that every command has. */
+export const makeBareContext = (reply: Reply, stop: StopSignal, json: boolean): BareContext => ({
+  requestId: reply.meta.request_id,
+  get signal() {
+    return stop.signal
+  },
+  json,
+  get screen() {
+    return screenOf(1, reply.verbose)
+  },
+  quiet: reply.quiet,
+  ...reply.printers,
+})
 
 /** The context of a command: its scratch, its children, and its way to print. */
 export interface CommandContext extends BareContext {

@@ -1,19 +1,20 @@
+import type { SpawnOptions } from 'node:child_process'
 import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { sweepAtStart } from '../sweep/index.ts'
-import type { CommandContext } from './context.ts'
+import { type BareContext, type CommandContext, makeBareContext } from './context.ts'
 import type { Command, RunSettings } from './define-command.ts'
-import { type Interruptions, StopSignal } from './interruption.ts'
-import { type Outcome, outcomeOf, type Reply } from './reply.ts'
-import { Run } from './run.ts'
-import { screenOf } from './stdio.ts'
-import type { Invocation } from './invocation.ts'
 import {
+  type Interruptions,
+  StopSignal,
   dieOfInterrupt,
   hasControllingTerminal,
   leaveTerminalAsItIs,
   stopWithChildren,
-} from './job-control.ts'
+} from './interruption.ts'
+import { type Outcome, outcomeOf, type Reply } from './reply.ts'
+import { type Hook, Run } from './run.ts'
+import type { Invocation } from './invocation.ts'
 
 /** Runs a command with a scratch, children and a teardown. Returns its exit code. */
 export async function execute(
@@ -27,16 +28,16 @@ export async function execute(
   const isBehindChild = onTerminal && command.interrupt === 'child'
   if (reply.json && command.envelope !== 'on-request') reserveStdout()
 
-  const { args, graceMs } = invocation
+  const { args, graceMs, timeoutMs } = invocation
   const run = new Run({ command, args, settings, graceMs, reply, onTerminal })
-  const { scratch, children } = run
+  const { children } = run
   // A handler may call process.exit itself. Prepended, because the scratch has an exit listener of its own,
   // and the children must be killed before their scratch is removed.
   process.prependListener('exit', (code) => {
     if (!reply.isGiven) process.exitCode = run.endNow(run.outcome ?? outcomeOfExit(code))
   })
   const interruption = interruptions.follow({
-    timeoutMs: invocation.timeoutMs,
+    timeoutMs,
     // Before the first child starts, as while the handler waits for a lease, Ctrl-C ends the run. A child
     // that Ctrl-C has killed still counts: its death decides how the run ends.
     childHasInterrupts: isBehindChild ? () => children.pids.length > 0 : undefined,
@@ -47,27 +48,9 @@ export async function execute(
   if (isBehindChild) stopWithChildren(() => children.pids)
 
   const stop = new StopSignal()
-  const context: CommandContext = {
-    requestId: scratch.requestId,
-    sessionId: settings.sessionId,
-    tmpDir: scratch.path,
-    scratch,
-    get signal() {
-      return stop.signal
-    },
-    deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
-    json: reply.json,
-    get screen() {
-      return screenOf(1, reply.verbose)
-    },
-    quiet: reply.quiet,
-    spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
-    onCleanup: (hook) => run.onCleanup(hook),
-    onRelease: (hook) => run.onRelease(hook),
-    ...reply.printers,
-  }
-  const handler = outcomeOf(() => command.run(context as never, invocation.args as never))
-  const sweep = once(() => sweepAtStart(scratch))
+  const context = makeContext(run, settings, timeoutMs, makeBareContext(reply, stop, reply.json))
+  const handler = outcomeOf(() => command.run(context as never, args as never))
+  const sweep = once(() => sweepAtStart(run.scratch))
   setImmediate(sweep)
 
   const first = await Promise.race([handler, interruption])
@@ -85,6 +68,24 @@ export async function execute(
   if (isBehindChild && diedOfInterrupt(first)) dieOfInterrupt()
   return exit
 }
+
+/** Completes a context. Assigns, because a spread would read the getter of the signal. */
+const makeContext = (
+  run: Run,
+  { sessionId }: RunSettings,
+  timeoutMs: number | undefined,
+  context: BareContext,
+): CommandContext =>
+  Object.assign(context, {
+    sessionId,
+    tmpDir: run.scratch.path,
+    scratch: run.scratch,
+    deadline: timeoutMs === undefined ? undefined : Date.now() + timeoutMs,
+    spawn: (program: string, args: readonly string[] = [], options: SpawnOptions = {}) =>
+      run.children.spawn(program, args, options),
+    onCleanup: (hook: Hook) => run.onCleanup(hook),
+    onRelease: (hook: Hook) => run.onRelease(hook),
+  })
 
 /** Asks the command for its settings, and checks them before anything is made. */
 async function checkedSettings(command: Command, { args }: Invocation): Promise<RunSettings> {

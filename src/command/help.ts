@@ -1,10 +1,8 @@
 import { displayWidth } from '../base/text/display-width.ts'
 import { wrap } from '../base/text/wrap.ts'
-import type { Command, CommandGroup } from './define-command.ts'
+import type { Command, CommandGroup, OptionSpec, OptionTable } from './define-command.ts'
 import { columnsOf, usualColumns } from '../base/process/terminal.ts'
-import type { OptionSpec, OptionTable } from './option.ts'
-import { optionsOf } from './invocation.ts'
-import { isGroup, loadEntry } from './select.ts'
+import { optionsOf, isGroup, loadEntry } from './invocation.ts'
 
 /** The help of a command or a group, as wide as the terminal on stdout or stderr. `all`: every command. */
 export async function helpFor(

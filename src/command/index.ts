@@ -5,11 +5,12 @@
  */
 export type { Envelope, EnvelopeError, EnvelopeMeta } from './reply.ts'
 export type { BareContext, ChildExit, CommandContext, RunChild } from './context.ts'
-export type { OptionSpec, OptionTable, OptionValues, ParsedArgs, Positionals } from './option.ts'
-export type { Paint, Screen } from './stdio.ts'
-export { StintError, type StintErrorOptions } from '../base/errors/stint-error.ts'
-export { runMain, type RunMainOptions } from './run-main.ts'
 export {
+  type OptionSpec,
+  type OptionTable,
+  type OptionValues,
+  type ParsedArgs,
+  type Positionals,
   type Command,
   type CommandEntry,
   type CommandGroup,
@@ -19,3 +20,6 @@ export {
   type RunSettings,
   type TableCommand,
 } from './define-command.ts'
+export type { Paint, Screen } from './stdio.ts'
+export { StintError, type StintErrorOptions } from '../base/errors/stint-error.ts'
+export { runMain, type RunMainOptions } from './run-main.ts'

@@ -1,14 +1,14 @@
-import { stintHome } from '../base/fs/home.ts'
 import { explained } from '../base/errors/if-possible.ts'
-import { newRequestId } from '../base/text/id.ts'
-import { writeOut, isTerminal, leaveTerminalToReader } from '../base/process/terminal.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { stintHome } from '../base/fs/home.ts'
+import { after } from '../base/process/clock.ts'
+import { columnsOf, isTerminal, leaveTerminalToReader, writeOut } from '../base/process/terminal.ts'
+import { newRequestId } from '../base/text/id.ts'
+import { makeBareContext } from './context.ts'
 import type { Command, CommandGroup } from './define-command.ts'
-import { executeBare } from './execute-bare.ts'
-import { Interruptions } from './interruption.ts'
-import { readInvocation } from './invocation.ts'
-import { asStintError, Reply } from './reply.ts'
-import { isGroup, noCommand, selectCommand } from './select.ts'
+import { Interruptions, StopSignal } from './interruption.ts'
+import { type Invocation, isGroup, noCommand, readInvocation, selectCommand } from './invocation.ts'
+import { asStintError, outcomeOf, Reply } from './reply.ts'
 
 export interface RunMainOptions {
   /** The arguments; by default those of this process. */
@@ -137,4 +137,39 @@ function pathOrProblem(find: () => string): string {
   } catch (error) {
     return `none: ${errorMessage(error)}`
   }
+}
+
+/** Runs a bare command, which has no scratch and no children to end. Returns its exit code. */
+async function executeBare(
+  command: Command,
+  invocation: Invocation,
+  reply: Reply,
+  interruptions: Interruptions,
+): Promise<number> {
+  const interruption = interruptions.follow({
+    onSecondInterrupt: (error) => process.exit(reply.give({ error })),
+    onLaterError: (error) => reply.warn(error.message),
+  })
+  const stop = new StopSignal()
+  const context = makeBareContext(reply, stop, invocation.stream ? invocation.json : reply.json)
+  const handler = outcomeOf(() => command.run(context as never, invocation.args as never))
+  const first = await Promise.race([handler, interruption])
+  if ('signal' in first) {
+    reply.meta.partial = true
+    stop.stop(first.error)
+    // A stream ends when its user stops it: that is not an error worth a message.
+    if (invocation.stream && first.error.code === 'CANCELLED') {
+      // The terminal has printed ^C: the prompt of the shell shall begin on the next line.
+      if (first.signal === 'SIGINT' && columnsOf(2) !== undefined) writeOut(2, '\n')
+      return first.error.exit
+    }
+    // The handler may have to undo what it has half done.
+    if (stop.wasRead) await Promise.race([handler, after(invocation.graceMs)])
+    return reply.give({ error: first.error })
+  }
+  const { args, stream } = invocation
+  // A stream has printed its answer already.
+  return reply.give(first, (data) =>
+    stream ? undefined : command.render?.(data as never, context.screen, args as never),
+  )
 }

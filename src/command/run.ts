@@ -28,7 +28,7 @@ interface RunOptions {
   onTerminal: boolean
 }
 
-type Hook = () => void | Promise<void>
+export type Hook = () => void | Promise<void>
 
 /** How long the teardown waits for buffered output to be written. */
 const flushPatienceMs = 2000

@@ -3,9 +3,9 @@
  * it. `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the
  * door.
  */
-export { ChildrenRecord, type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
-export { type ContextOptions, ScratchContext } from './context.ts'
+export { ChildrenRecord, type Keep, keepPolicies, metaDirectory } from './owner.ts'
 export {
+  shouldKeep,
   joinScratch,
   createScratch,
   type Scratch,
@@ -13,6 +13,7 @@ export {
   scratchVariables,
   tmpdirVariables,
 } from './scratch.ts'
+export { type ContextOptions, ScratchContext } from './context.ts'
 export { cleanupCommand, type OutputDirectory } from './create-in.ts'
 export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
 export { moveToTrash, removeViaTrash } from './trash.ts'

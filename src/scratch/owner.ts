@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { explained, ifPossible } from '../base/errors/if-possible.ts'
 import { codedError } from '../base/errors/stint-error.ts'
@@ -17,9 +17,6 @@ export const keepPolicies: readonly Keep[] = ['never', 'on-failure', 'always']
 /** How many kept scratches survive a sweep: the newest. */
 export const keptScratches = 10
 
-export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
-  policy === 'always' || (policy === 'on-failure' && failed)
-
 /** The owner of a scratch. */
 export interface Owner {
   identity: Identity
@@ -37,7 +34,7 @@ export interface Owner {
 /** The directory in a scratch for stint's own files; made when there is one. */
 export const metaDirectory = '.stint'
 
-const ownerSuffix = '.owner'
+export const ownerSuffix = '.owner'
 
 /**
  * `<requestId>.owner`, beside the scratch: a symbolic link whose target is the owner record. It is made
@@ -54,9 +51,6 @@ export function ownedRun(name: string): string | undefined {
 
 export const writeOwner = (scratch: string, owner: Omit<Owner, 'created_at'>): void =>
   symlinkSync(formatOwner(owner), ownerLink(scratch))
-
-/** Removes the owner record. One that stays is removed by a sweep, when its process is dead. */
-export const removeOwner = (scratch: string): void => ifPossible(() => unlinkSync(ownerLink(scratch)))
 
 /**
  * Reads the owner record of a scratch; undefined if it is missing or damaged, as by a power cut. With

@@ -20,10 +20,10 @@ import {
   safeNameParts,
   startExpiry,
 } from './create-in.ts'
-import { type Keep, type Owner, readOwner, removeOwner, writeOwner } from './owner.ts'
+import { type Keep, type Owner, readOwner, writeOwner } from './owner.ts'
+import { removeOwner, moveToTrash, removeViaTrash } from './trash.ts'
 import { ensureScratchDirectory, findRoot, openRoot, type ScratchRoot } from './root.ts'
 import { removeDeadTracked } from './tracked-record.ts'
-import { moveToTrash, removeViaTrash } from './trash.ts'
 
 export interface ScratchOptions {
   requestId?: string
@@ -196,6 +196,10 @@ function removeAtExit(scratch: Scratch): void {
     for (const scratch of live) scratch.remove()
   })
 }
+
+/** Does a scratch with this policy stay when its run ends? */
+export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
+  policy === 'always' || (policy === 'on-failure' && failed)
 
 /** The variables from which programs take the temp directory. */
 export const tmpdirVariables = (path: string): Record<string, string> => ({

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs'
+import { renameSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { openDirectory } from '../base/fs/open-directory.ts'
 import { exists } from '../base/fs/exists.ts'
@@ -12,9 +12,10 @@ import {
   removeTree,
 } from '../base/fs/remove-tree.ts'
 import { runToEnd } from '../base/process/event-loop.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { removeOwner } from './owner.ts'
+import { ownerSuffix } from './owner.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Moves an entry of the root to `trash/`, unless it is there already, and removes it there. */
@@ -61,6 +62,9 @@ export function moveToTrash(
     }
   }
 }
+
+/** Removes the owner record. One that stays is removed by a sweep, when its process is dead. */
+export const removeOwner = (scratch: string): void => ifPossible(() => unlinkSync(`${scratch}${ownerSuffix}`))
 
 /** Removes the owner of a scratch that is no longer where it was. */
 function forgetOwner(path: string): void {

@@ -1,5 +1,5 @@
 import type { Command, CommandGroup } from '../../src/command/define-command.ts'
-import { isGroup, loadEntry } from '../../src/command/select.ts'
+import { isGroup, loadEntry } from '../../src/command/invocation.ts'
 
 /** Every command, as a user would call it. */
 export async function allCommands(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stintCommands } from '../../src/cli/stint.ts'
-import { isGroup } from '../../src/command/select.ts'
+import { isGroup } from '../../src/command/invocation.ts'
 import { allCommands } from '../support/all-commands.ts'
 import { faultedCommands, stockedWorld } from '../support/failed-call-commands.ts'
 import { failEachCall, type FaultWorld } from '../support/failed-calls.ts'

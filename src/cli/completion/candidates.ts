@@ -1,7 +1,5 @@
-import { commonOptions, optionsOf, takeCommonOptions } from '../../command/invocation.ts'
-import type { OptionSpec, OptionTable } from '../../command/option.ts'
-import { isGroup, loadEntry } from '../../command/select.ts'
-import type { Command, CommandGroup } from '../../command/define-command.ts'
+import { commonOptions, optionsOf, takeCommonOptions, isGroup, loadEntry } from '../../command/invocation.ts'
+import type { OptionSpec, OptionTable, Command, CommandGroup } from '../../command/define-command.ts'
 
 /** A word that can stand at the cursor. */
 export interface Candidate {

@@ -1,5 +1,5 @@
-import { findClosest } from '../../command/did-you-mean.ts'
-import type { OptionTable } from '../../command/option.ts'
+import { findClosest } from '../../command/parse-arguments.ts'
+import type { OptionTable } from '../../command/define-command.ts'
 import type { TargetName } from '../hosts/host.ts'
 import { hosts, isHostName } from '../hosts/hosts.ts'
 import { allPlaces, type InstallPlace } from '../install/agents.ts'

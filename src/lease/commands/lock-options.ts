@@ -1,4 +1,4 @@
-import type { OptionTable } from '../../command/option.ts'
+import type { OptionTable } from '../../command/define-command.ts'
 import { maxTtlMs, targetKind, WorkspaceClaims } from '../index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'

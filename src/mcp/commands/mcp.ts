@@ -1,7 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { findClosest } from '../../command/did-you-mean.ts'
-import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
+import { findClosest } from '../../command/parse-arguments.ts'
+import { type CommandGroup, defineBareCommand, type OptionTable } from '../../command/define-command.ts'
 import {
   installServer,
   isMcpAgent,

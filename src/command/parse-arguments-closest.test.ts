@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findClosest } from './did-you-mean.ts'
+import { findClosest } from './parse-arguments.ts'
 
 test('the closest word is suggested only if it is close enough', () => {
   expect(findClosest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
