@@ -69,20 +69,6 @@ test('a directory that a process works in, or has a file open in, stays', async 
   expect(files().map(({ path }) => path)).toEqual([opened.path])
 })
 
-test('a directory of a dead session without files is left over; one with a file or a transcript is not', () => {
-  const [empty, full, kept] = [randomUUID(), randomUUID(), randomUUID()]
-  for (const session of [empty, full, kept])
-    mkdirSync(join(projects, session, 'subagents'), { recursive: true })
-  writeFileSync(join(projects, full, 'subagents/agent.jsonl'), '')
-  writeFileSync(join(projects, `${kept}.jsonl`), '')
-  const found = files()
-  expect(found.map(({ kind, path }) => [kind, path])).toEqual([['empty', join(projects, empty)]])
-  // A file that appears after the look stays, and so does its directory.
-  writeFileSync(join(projects, empty, 'new'), '')
-  expect(removeLeftFiles(found)).toEqual([{ path: join(projects, empty), error: 'ENOTEMPTY' }])
-  expect(existsSync(join(projects, empty, 'new'))).toBe(true)
-})
-
 test('an unpacked library that no process has loaded is left over', () => {
   const library = join(world.tmp, '.0123456789abcdef-00000001.so')
   writeFileSync(library, 'ELF')

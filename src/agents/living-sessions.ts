@@ -7,13 +7,6 @@ import { isString, parseObject } from '../base/text/fields.ts'
 import type { AgentName } from '../hooks/hosts/host.ts'
 import { agentPrograms, allAgents } from '../hooks/install/agents.ts'
 
-/** A process of an agent itself, not one that the agent has started. */
-interface AgentProcess extends Pick<TableProcess, 'pid' | 'ppid' | 'startedAt'> {
-  agent: AgentName
-  /** The session that it has; undefined if the agent does not say. */
-  sessionId: string | undefined
-}
-
 /**
  * Tells which sessions of agents are alive. Only Claude Code notes for each of its processes which session
  * it has. A session of another agent counts as dead only if no process of that agent is left: an age proves
@@ -21,7 +14,7 @@ interface AgentProcess extends Pick<TableProcess, 'pid' | 'ppid' | 'startedAt'> 
  */
 export class LivingSessions {
   readonly table: ProcessTable
-  readonly #processes: AgentProcess[]
+  readonly #processes: ReturnType<typeof agentProcesses>
 
   constructor(table: ProcessTable = readProcessTable()) {
     this.table = table
@@ -42,7 +35,7 @@ export class LivingSessions {
   }
 
   /** The agents that run, each once: helpers that an agent starts under its own name are left out. */
-  running(): RunningAgent[] {
+  running() {
     return this.#processes
       .filter(({ ppid }) => !this.isAgent(ppid))
       .map(({ agent, pid, sessionId, startedAt }) => ({
@@ -55,32 +48,25 @@ export class LivingSessions {
   }
 }
 
-/** An agent that runs now. */
-export interface RunningAgent {
-  agent: AgentName
-  pid: number
-  /** Null if the agent does not say. */
-  session_id: string | null
-  /** Null if this user may not know it. */
-  directory: string | null
-  started_at: number
-}
+/** An agent that runs now; the session is null if the agent does not say, the directory if it is hidden. */
+export type RunningAgent = ReturnType<LivingSessions['running']>[number]
 
-function agentProcesses(table: ProcessTable): AgentProcess[] {
+/** The processes of agents themselves, not those that agents have started; each with its session if known. */
+function agentProcesses(table: ProcessTable) {
   const programs = new Map(allAgents.flatMap((agent) => agentPrograms(agent).map((name) => [name, agent])))
-  const found = table.processes.flatMap((each) => {
+  const processes = table.processes.flatMap((each) => {
     if (table.userOf(each.pid) !== geteuid() || isGone(each)) return []
     const agent = programs.get(namesOf(each, table).find((name) => programs.has(name)) ?? '')
     return agent === undefined ? [] : [{ ...each, agent }]
   })
-  const sessions = new Map(found.map((each) => [each.pid, notedSession(each, table)]))
-  const sessionOf = ({ pid, ppid }: TableProcess): string | undefined =>
-    // Claude Code starts itself for helpers, which have the session of their parent.
-    sessions.get(pid) ?? sessions.get(ppid)
-  return found.map((each) => ({ ...each, sessionId: sessionOf(each) }))
+  const sessions = new Map(processes.map((each) => [each.pid, notedSession(each, table)]))
+  // Claude Code starts itself for helpers, which have the session of their parent.
+  return processes.map((each) => ({ ...each, sessionId: sessions.get(each.pid) ?? sessions.get(each.ppid) }))
 }
 
-const isGone = ({ state, threads }: TableProcess): boolean => ['Z', 'X'].includes(state) && threads <= 1
+/** Is this a zombie? While other threads run, a zombie is only the main thread. */
+export const isGone = ({ state, threads }: { state: string; threads: number }): boolean =>
+  ['Z', 'X'].includes(state) && threads <= 1
 
 /** The names by which a process can be known: that of its program, and that of the script it runs. */
 function namesOf({ pid, name }: TableProcess, table: ProcessTable): string[] {

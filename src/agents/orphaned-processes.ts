@@ -8,7 +8,7 @@ import { reapers } from '../hooks/session-party.ts'
 import type { AgentName } from '../hooks/hosts/host.ts'
 import { hosts } from '../hooks/hosts/hosts.ts'
 import { allAgents } from '../hooks/install/agents.ts'
-import { LivingSessions, variableOf } from './living-sessions.ts'
+import { isGone, LivingSessions, variableOf } from './living-sessions.ts'
 
 /** A process that a session of an agent has started, and that has outlived it. */
 export interface OrphanedProcess {
@@ -35,31 +35,31 @@ const services = new Set('ssh-agent gpg-agent dbus-daemon dbus-launch keyboxd ad
  */
 export function findOrphans(living: LivingSessions): OrphanedProcess[] {
   const { table } = living
+  const stats = new Map(table.processes.map((candidate) => [candidate.pid, candidate]))
   const parents = new Map(table.processes.map(({ pid, ppid }) => [pid, ppid]))
-  const own = new Set(ancestorsIn(parents, process.pid))
-  const marked = table.processes.flatMap((each) => {
-    const marks = own.has(each.pid) || table.userOf(each.pid) !== geteuid() ? [] : marksOf(each, table)
-    return marks.length === 0 ? [] : [{ ...each, marks }]
-  })
-  const isKept = (each: (typeof marked)[number]): boolean =>
-    each.marks.some(
-      (mark) => living.lifeOf(mark.agent, mark.sessionId) !== 'dead' || isAgentAlive(mark, each, table),
-    ) ||
-    services.has(each.name) ||
-    isOnTerminal(each.pid) ||
-    ancestorsIn(parents, each.pid).some((pid) => living.isAgent(pid))
-  const keptTops = new Set(marked.filter(isKept).map(({ pid }) => topOf(pid)))
-  function topOf(pid: number): number {
-    const line = ancestorsIn(parents, pid)
-    return line.findLast((each) => marked.some((process) => process.pid === each)) ?? pid
-  }
-  const names = new Map(table.processes.map(({ pid, name }) => [pid, name]))
+  const ancestors = ancestorsIn(parents, process.pid)
+  const marked = table.processes
+    .filter(({ pid }) => !ancestors.includes(pid) && table.userOf(pid) === geteuid())
+    .map((candidate) => ({ ...candidate, marks: marksOf(candidate, table) }))
+    .filter(({ marks }) => marks.length > 0)
+  const markedPids = new Set(marked.map(({ pid }) => pid))
+  const topOf = (pid: number): number =>
+    ancestorsIn(parents, pid).findLast((ancestor) => markedPids.has(ancestor)) ?? pid
+  const isNeeded = ({ pid, name, started, marks }: (typeof marked)[number]): boolean =>
+    services.has(name) ||
+    isOnTerminal(pid) ||
+    ancestorsIn(parents, pid).some((ancestor) => living.isAgent(ancestor)) ||
+    marks.some(
+      ({ agent, sessionId, agentPid }) =>
+        living.lifeOf(agent, sessionId) !== 'dead' || isOlder(stats.get(agentPid ?? 0), started),
+    )
+  const neededTops = new Set(marked.filter(isNeeded).map(({ pid }) => topOf(pid)))
   const isAdopted = (pid: number): boolean => {
     const parent = parents.get(topOf(pid)) ?? 1
-    return parent <= 1 || reapers.has(names.get(parent) ?? '')
+    return parent <= 1 || reapers.has(stats.get(parent)?.name ?? '')
   }
   return marked
-    .filter(({ pid, started }) => started !== null && !keptTops.has(topOf(pid)) && isAdopted(pid))
+    .filter(({ pid, started }) => started !== null && !neededTops.has(topOf(pid)) && isAdopted(pid))
     .sort((a, b) => (a.started ?? 0) - (b.started ?? 0) || a.pid - b.pid)
     .map(({ marks, pid, started, startedAt }) => ({
       agent: marks[0]?.agent ?? 'claude',
@@ -72,6 +72,10 @@ export function findOrphans(living: LivingSessions): OrphanedProcess[] {
     }))
 }
 
+/** Has a process started an orphan, or is it a later one with the pid of that? */
+const isOlder = (agent: TableProcess | undefined, started: number | null): boolean =>
+  agent !== undefined && (agent.started ?? 0) <= (started ?? 0)
+
 /** A process and its ancestors. */
 function ancestorsIn(parents: ReadonlyMap<number, number>, from: number): number[] {
   const line: number[] = []
@@ -82,19 +86,12 @@ function ancestorsIn(parents: ReadonlyMap<number, number>, from: number): number
   return line
 }
 
-/** A session of an agent, and the agent's process if it says which, in the environment of a process. */
-interface SessionMark {
-  agent: AgentName
-  sessionId: string
-  agentPid: number | undefined
-}
-
 /**
- * The sessions whose variables a process has: several if an agent has started another one. None for a zombie,
- * and for a guard of stint.
+ * The sessions whose variables a process has, and the pids of their agents if those say it: several if an
+ * agent has started another one. None for a zombie, and for a guard of stint.
  */
-function marksOf({ pid, state, threads }: TableProcess, table: ProcessTable): SessionMark[] {
-  const environment = ['Z', 'X'].includes(state) && threads <= 1 ? '' : table.environmentOf(pid)
+function marksOf(process: TableProcess, table: ProcessTable) {
+  const environment = isGone(process) ? '' : table.environmentOf(process.pid)
   if (environment.includes(`\0${guardMark}=`)) return []
   return allAgents.flatMap((agent) => {
     const { sessionVariable, processVariable } = hosts[agent]
@@ -105,16 +102,6 @@ function marksOf({ pid, state, threads }: TableProcess, table: ProcessTable): Se
     const agentPid = processVariable && Number(variableOf(environment, processVariable))
     return [{ agent, sessionId, agentPid: agentPid || undefined }]
   })
-}
-
-/** Does the agent that started a process still run? A later process with its pid is another one. */
-function isAgentAlive(
-  { agentPid }: SessionMark,
-  { started }: Pick<TableProcess, 'started'>,
-  table: ProcessTable,
-): boolean {
-  const agent = table.processes.find(({ pid }) => pid === agentPid)
-  return agent !== undefined && (agent.started ?? 0) <= (started ?? 0)
 }
 
 /** The number of the controlling terminal is the fifth field after the name: proc_pid_stat(5). */
@@ -129,17 +116,15 @@ const pageBytes = 4096
 const residentBytes = (pid: number): number =>
   (Number((readSystemFile(`/proc/${pid}/statm`) ?? '').split(' ')[1]) || 0) * pageBytes
 
-/** How an orphan ended: by itself or by SIGTERM, by SIGKILL, or not at all. */
-export type OrphanEnd = 'ended' | 'killed' | 'alive'
-
 /**
  * Ends orphans, parents first, so that none of them starts its children again: asks with SIGTERM, waits for
- * up to `graceMs`, then kills what is left. A process whose pid was reused is not touched.
+ * up to `graceMs`, then kills what is left. A process whose pid was reused is not touched. `alive`: not even
+ * SIGKILL has ended it in time.
  */
 export async function endOrphans(
   orphans: readonly OrphanedProcess[],
   graceMs: number,
-): Promise<(OrphanedProcess & { end: OrphanEnd })[]> {
+): Promise<(OrphanedProcess & { end: 'ended' | 'killed' | 'alive' })[]> {
   for (const orphan of orphans) signalProcess(orphan, 'SIGTERM')
   await waitForEnd(orphans, graceMs)
   const stubborn = orphans.filter(isRunning)
@@ -158,5 +143,5 @@ async function waitForEnd(orphans: readonly OrphanedProcess[], withinMs: number)
 
 function isRunning({ pid, started }: OrphanedProcess): boolean {
   const stat = readProcessStat(pid)
-  return stat?.started === started && !(['Z', 'X'].includes(stat.state) && stat.threads <= 1)
+  return stat?.started === started && !isGone(stat)
 }

@@ -34,7 +34,7 @@ const addWorktree = async (path: string, ...how: string[]): Promise<string> => {
 
 const states = async (held: string[] = [], withinMs = 30_000) => {
   const table = readProcessTable()
-  const worktrees = await findWorktrees({ table, workspaces: [repository], held, withinMs })
+  const worktrees = await findWorktrees(table, { workspaces: [repository], held }, withinMs)
   return Object.fromEntries(worktrees.map(({ agent, path, state }) => [path, `${agent} ${state}`]))
 }
 
@@ -65,7 +65,7 @@ test('a commit that is on no branch counts as a change', async () => {
 test("worktrees are found in all of Claude Code's projects", async () => {
   const worktree = await addWorktree('repository/.claude/worktrees/a', '-b', 'a')
   writeFileSync(join(world.tmp, 'home/.claude.json'), JSON.stringify({ projects: { [repository]: {} } }))
-  const found = await findWorktrees({ table: readProcessTable(), workspaces: [], held: [], withinMs: 30_000 })
+  const found = await findWorktrees(readProcessTable(), { workspaces: [], held: [] }, 30_000)
   expect(found.map(({ path }) => path)).toEqual([worktree])
 })
 

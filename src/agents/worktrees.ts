@@ -21,19 +21,16 @@ export interface AgentWorktree {
   state: 'alive' | 'changed' | 'clean' | 'unknown'
 }
 
-interface WorktreeOptions {
-  table: ProcessTable
-  /** Repositories in which to look, besides those that Claude Code has worked in. */
-  workspaces: readonly string[]
-  /** Directories that a session holds. */
-  held: readonly string[]
-  /** Milliseconds for all questions to git together. */
-  withinMs: number
-}
-
-/** Finds the worktrees that agents have made. Reads only: git may not refresh the user's index. */
-export async function findWorktrees(options: WorktreeOptions): Promise<AgentWorktree[]> {
-  const { table, held, workspaces, withinMs } = options
+/**
+ * Finds the worktrees that agents have made in these workspaces, and in those that Claude Code has worked in.
+ * `held` are the directories that sessions hold; git has `withinMs` for all questions together, and may not
+ * refresh the user's index.
+ */
+export async function findWorktrees(
+  table: ProcessTable,
+  { workspaces, held }: { workspaces: readonly string[]; held: readonly string[] },
+  withinMs: number,
+): Promise<AgentWorktree[]> {
   const directories = table.processes.map(({ pid }) => table.directoryOf(pid) ?? '')
   const isAlive = (path: string): boolean =>
     [...directories, ...held].some((directory) => isWithin(directory, path))
@@ -49,12 +46,10 @@ export async function findWorktrees(options: WorktreeOptions): Promise<AgentWork
 
 /** The directories in which Claude Code was started. */
 function claudeProjects(): string[] {
-  const { projects } = parseObject(readSmallFile(claudeState()) ?? '') ?? {}
+  const directory = process.env.CLAUDE_CONFIG_DIR ? agentHome('claude') : homedir()
+  const { projects } = parseObject(readSmallFile(join(directory, '.claude.json')) ?? '') ?? {}
   return isRecord(projects) ? Object.keys(projects) : []
 }
-
-const claudeState = (): string =>
-  process.env.CLAUDE_CONFIG_DIR ? join(agentHome('claude'), '.claude.json') : join(homedir(), '.claude.json')
 
 /** Every worktree in the places that agents use: a directory whose `.git` is a file. */
 function placesOf(workspaces: readonly string[]): Omit<AgentWorktree, 'state'>[] {

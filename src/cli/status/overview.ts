@@ -88,7 +88,7 @@ async function findLeftovers(living: LivingSessions, status: StatusData): Promis
     // A command line may contain secrets; `stint sweep --scope agents` masks and shows it.
     processes: findOrphans(living).map(({ command: _command, ...orphan }) => orphan),
     files: findLeftFiles(living, measureWithinMs),
-    worktrees: await findWorktrees({ table: living.table, workspaces, held, withinMs: gitWithinMs }),
+    worktrees: await findWorktrees(living.table, { workspaces, held }, gitWithinMs),
   }
 }
 

@@ -83,15 +83,13 @@ function leftoverLines({ processes, files, worktrees }: LeftoverData): string[] 
     formatBytes(sumOf(items, (item) => item.bytes))
   const count = (kind: LeftFile['kind'], one: string, many: string): string[] => {
     const matching = files.filter((file) => file.kind === kind)
-    const size = kind === 'empty' ? '' : ` (${bytes(matching)})`
-    return matching.length > 0 ? [`${plural(matching.length, one, many)}${size}`] : []
+    return matching.length > 0 ? [`${plural(matching.length, one, many)} (${bytes(matching)})`] : []
   }
   const things = [
     ...(processes.length > 0
       ? [`${plural(processes.length, 'process', 'processes')} (${bytes(processes)} of memory)`]
       : []),
     ...count('temp', 'temp directory', 'temp directories'),
-    ...count('empty', 'empty directory', 'empty directories'),
     ...count('library', 'unpacked library', 'unpacked libraries'),
   ]
   const ofSessions =

@@ -103,7 +103,6 @@ function describeTask({ processes, files }: ReturnType<typeof findLeftovers>): s
 
 const kinds: Readonly<Record<LeftFile['kind'], string>> = {
   temp: 'output of a dead session',
-  empty: 'empty directory of a dead session',
   library: 'library that no process has loaded',
 }
 
