@@ -17,8 +17,7 @@ const loadPoints = (): HookPoints => require('./hook-points.cjs') as HookPoints
 /** Takes restore points in the repositories of a session's turns. */
 export const turnPoints = (env: NodeJS.ProcessEnv): TurnPoints => ({
   async begin(turn) {
-    const { changedByOthers } = await loadPoints().pointAtGrant(turnOf(turn))
-    return changedByOthers
+    return await loadPoints().pointAtGrant(turnOf(turn))
   },
   async end(turn) {
     await loadPoints().pointAtTurnEnd(turnOf(turn))
@@ -26,20 +25,17 @@ export const turnPoints = (env: NodeJS.ProcessEnv): TurnPoints => ({
   undone(sessionId) {
     const notices = join(homePath(env), 'points/undone', encodeURIComponent(sessionId))
     if (!existsSync(notices)) return []
-    return loadPoints()
-      .takeUndoneNotices(sessionId, env)
-      .flatMap(({ files }) => files)
+    return loadPoints().takeUndoneNotices(sessionId, env)
   },
   sweep: (turn) => loadPoints().sweepAtSessionEnd(turnOf(turn)),
 })
 
 function turnOf({ root, claim, tookOver = [] }: Turn): TurnOfSession {
-  const { session_id: sessionId, fence, paths, origin } = claim
+  const { session_id: sessionId, paths, origin } = claim
   return {
     root,
     sweepProgram: join(__dirname, 'points-sweep.cjs'),
     sessionId,
-    fence,
     agent: origin?.agent,
     words: origin?.prompt,
     ...(!paths.includes('**') && { paths }),

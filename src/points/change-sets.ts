@@ -1,19 +1,17 @@
+import type { WorktreeState } from './capture-worktree.ts'
 import type { Point } from './point.ts'
-
-/** The worktree as it is now, for change sets whose end has no point yet. */
-export type PresentState = Pick<Point, 'at' | 'tree' | 'head' | 'left_out' | 'outside'>
 
 /** Files that changed between two points, and the session that changed them. */
 export interface ChangeSet {
   id: string
-  /** A turn of a session, an undo, or what happened between claims. */
-  kind: 'turn' | 'undo' | 'outside'
+  /** A turn of a session, an undo, an undo of an undo, or what happened between claims. */
+  kind: 'turn' | 'undo' | 'redo' | 'outside'
   /** The session that the changes count for; undefined for changes between claims. */
   session_id?: string
   agent?: string
   words?: string
   from: Point
-  to: PresentState
+  to: WorktreeState
   /** Whether the end of the turn has a point, or the next point stands for it, or it goes on. */
   end: 'seen' | 'unseen' | 'open'
   /** False if changes of others may be among these: a point is missing, or the time of the last act. */
@@ -22,10 +20,8 @@ export interface ChangeSet {
   /** The paths that count: of these files and directories, without those. In Latin-1. */
   within?: readonly string[]
   without: readonly string[]
-  /** Of an undo: the change sets that it has taken back. */
+  /** The change sets that an undo or a redo has taken back. */
   undoes: readonly string[]
-  isPartial: boolean
-  isRedo: boolean
   undone: 'no' | 'partly' | 'yes'
 }
 
@@ -42,26 +38,31 @@ const isAtOrBelow = (path: string, outer: string): boolean =>
  * Turns the points of a worktree, oldest first, into change sets, oldest first. With `present`, a turn that
  * has not ended goes up to now, and so does what happened since the last claim.
  */
-export function changeSets(points: readonly Point[], present?: PresentState): ChangeSet[] {
+export function changeSets(points: readonly Point[], present?: WorktreeState): ChangeSet[] {
   const sets: ChangeSet[] = []
   let open: Point[] = []
-  points.forEach((point, index) => {
-    const before = points[index - 1]
-    if (before !== undefined) sets.push(...outsideSet(before, point, open, point.id, point))
+  const now: Point[] = present === undefined ? [] : [{ ...present, ...nowFields }]
+  let before: Point | undefined
+  for (const point of [...points, ...now]) {
+    if (before !== undefined) sets.push(...outsideSet(before, point, open))
     const ended = open.filter((grant) => isEndedBy(grant, point))
-    sets.push(...ended.map((grant) => turnSet(grant, point, isOwnEnd(grant, point) ? 'seen' : 'unseen')))
+    sets.push(...ended.map((grant) => turnSet(grant, point, endOf(grant, point))))
     if (point.kind === 'end' && ended.length === 0 && before !== undefined)
       sets.push({ ...turnSet(before, point, 'seen', point), isComplete: false })
     if (point.kind === 'undo-done') sets.push(...undoSet(points, point))
     open = open.filter((grant) => !ended.includes(grant))
     if (point.kind === 'grant') open.push(point)
-  })
-  const last = points.at(-1)
-  if (present !== undefined && last !== undefined) {
-    sets.push(...outsideSet(last, present, open, 'now'))
-    sets.push(...open.map((grant) => turnSet(grant, present, 'open')))
+    before = point
   }
   return markUndone(sets)
+}
+
+/** The present is like the first point of an undo, which every open turn goes up to. */
+const nowFields = { id: 'now', kind: 'undo-begun', session_id: '' } as const
+
+function endOf(grant: Point, point: Point): ChangeSet['end'] {
+  if (point.id === nowFields.id) return 'open'
+  return isOwnEnd(grant, point) ? 'seen' : 'unseen'
 }
 
 const isOwnEnd = (grant: Point, point: Point): boolean =>
@@ -79,13 +80,11 @@ const overlaps = ({ paths: ones }: Point, { paths: others }: Point): boolean =>
   others === undefined ||
   ones.some((one) => others.some((other) => isAtOrBelow(one, other) || isAtOrBelow(other, one)))
 
-const leftOutIn = (...states: readonly PresentState[]): string[] =>
+const leftOutIn = (...states: readonly WorktreeState[]): string[] =>
   states.flatMap(({ left_out }) => left_out.map(({ path }) => path))
 
-const noUndo = { undoes: [], isPartial: false, isRedo: false, undone: 'no' } as const
-
 /** The set of a turn. `named` is the point that has its session, if that is not its first one. */
-function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Point = from): ChangeSet {
+function turnSet(from: Point, to: WorktreeState, end: ChangeSet['end'], named: Point = from): ChangeSet {
   const { id, session_id, agent, words, paths } = named
   return {
     id,
@@ -100,7 +99,8 @@ function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Po
     hasMovedHead: from.head !== to.head,
     within: paths,
     without: [...leftOutIn(from, to), ...(end === 'seen' ? [] : (to.outside?.[named.session_id] ?? []))],
-    ...noUndo,
+    undoes: [],
+    undone: 'no',
   }
 }
 
@@ -108,22 +108,16 @@ function turnSet(from: Point, to: PresentState, end: ChangeSet['end'], named: Po
  * What happened between two points and counts for no session: the paths that no open claim covers, and those
  * that changed after the last known act of a session whose end was not seen.
  */
-function outsideSet(
-  from: Point,
-  to: PresentState,
-  open: readonly Point[],
-  id: string,
-  point?: Point,
-): ChangeSet[] {
-  const isOfUndo = point?.kind === 'undo-done' && point.begun === from.id
-  const isOfLostGrant = point?.kind === 'end' && !open.some((grant) => isOwnEnd(grant, point))
+function outsideSet(from: Point, to: Point, open: readonly Point[]): ChangeSet[] {
+  const isOfUndo = to.kind === 'undo-done' && to.begun === from.id
+  const isOfLostGrant = to.kind === 'end' && !open.some((grant) => isOwnEnd(grant, to))
   if (from.tree === to.tree || isOfUndo || isOfLostGrant) return []
   const hasWhole = open.some(({ paths }) => paths === undefined)
   const latePaths = open.flatMap(({ session_id }) => to.outside?.[session_id] ?? [])
   if (hasWhole && latePaths.length === 0) return []
   const outside: ChangeSet = {
     ...turnSet(from, to, 'seen'),
-    id: `outside-${id}`,
+    id: `outside-${to.id}`,
     kind: 'outside',
     session_id: undefined,
     agent: undefined,
@@ -138,9 +132,8 @@ function outsideSet(
 function undoSet(points: readonly Point[], done: Point): ChangeSet[] {
   const begun = points.find(({ id }) => id === done.begun)
   if (begun === undefined) return []
-  const { undoes = [], is_partial: isPartial = false, is_redo: isRedo = false } = begun
-  const within = done.written ?? []
-  return [{ ...turnSet(begun, done, 'seen'), kind: 'undo', within, undoes, isPartial, isRedo }]
+  const kind = begun.is_redo === true ? 'redo' : 'undo'
+  return [{ ...turnSet(begun, done, 'seen'), kind, within: done.written ?? [], undoes: begun.undoes ?? [] }]
 }
 
 /** Says of each set whether it is undone. Taking back an undo gives its sets back, and so on. */
@@ -152,7 +145,7 @@ function markUndone(sets: readonly ChangeSet[]): ChangeSet[] {
       mark(sets.find((set) => set.id === id)?.undoes ?? [], opposites[state])
     }
   }
-  for (const { undoes, isPartial } of sets) mark(undoes, isPartial ? 'partly' : 'yes')
+  for (const { undoes, from } of sets) mark(undoes, from.is_partial === true ? 'partly' : 'yes')
   return sets.map((set) => ({ ...set, undone: states.get(set.id) ?? 'no' }))
 }
 

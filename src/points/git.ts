@@ -2,19 +2,9 @@ import { execFile } from 'node:child_process'
 import { StintError } from '../base/errors/stint-error.ts'
 import { visibleText } from '../base/text/escape.ts'
 
-/** The end of a git process. */
-export interface GitExit {
-  /** Null if git could not be started, was killed, or ran out of time. */
-  code: number | null
-  stdout: Buffer
-  stderr: string
-  isLate: boolean
-  isMissing: boolean
-}
-
 export interface GitOptions {
   cwd?: string
-  env: NodeJS.ProcessEnv
+  env?: NodeJS.ProcessEnv
   input?: string | Uint8Array
   /** When git is told to stop, in milliseconds on the clock of `Date.now`. */
   deadline?: number
@@ -26,26 +16,23 @@ export function environmentWithoutGit(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(others), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' }
 }
 
-/** Runs git to its end, or to the deadline. Never rejects. */
-export function runGit(args: readonly string[], options: GitOptions): Promise<GitExit> {
-  const { cwd, env, input = '', deadline } = options
-  const signal =
-    deadline === undefined ? undefined : AbortSignal.timeout(Math.max(0, Math.ceil(deadline - Date.now())))
-  return new Promise((resolve) => {
-    const spawnOptions = {
-      cwd,
-      env,
-      signal,
-      encoding: 'buffer',
-      maxBuffer: Number.POSITIVE_INFINITY,
-    } as const
+/** Runs git, whatever its exit code is. Throws if git cannot be started, or runs out of time. */
+export function runGit(
+  args: readonly string[],
+  { cwd, env = environmentWithoutGit(), input = '', deadline }: GitOptions = {},
+): Promise<{ code: number; stdout: Buffer; stderr: string }> {
+  const signal = deadline === undefined ? undefined : AbortSignal.timeout(Math.max(0, deadline - Date.now()))
+  const spawnOptions = { cwd, env, signal, encoding: 'buffer', maxBuffer: Number.POSITIVE_INFINITY } as const
+  return new Promise((resolve, reject) => {
     const child = execFile('git', args, spawnOptions, (error, stdout, stderr) => {
       // At the deadline git gets a SIGTERM, removes its lock files, and is not waited for.
       child.unref()
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null
-      const isMissing = (error?.code as unknown) === 'ENOENT'
-      const isLate = error?.name === 'AbortError'
-      resolve({ code, stdout, stderr: stderr.toString(), isLate, isMissing })
+      const code = error === null ? 0 : (error.code as unknown)
+      if (typeof code === 'number') resolve({ code, stdout, stderr: stderr.toString() })
+      else if (error?.name === 'AbortError')
+        reject(new StintError('POINT_FAILED', `git ${args[0]} took too long`, lateDetail))
+      else if (code === 'ENOENT') reject(new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH'))
+      else reject(gitFailure(args, stderr.toString()))
     })
     // Git may end without reading its input, which closes the pipe.
     child.stdin?.on('error', () => {})
@@ -57,21 +44,18 @@ export function runGit(args: readonly string[], options: GitOptions): Promise<Gi
 export const lateDetail = { detail: 'late=true' }
 
 /** The error of a git command that failed. */
-export function gitFailure(args: readonly string[], { stderr, isLate, isMissing }: GitExit): StintError {
-  const call = `git ${args.find((each) => !each.startsWith('-'))}`
-  if (isMissing) return new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
-  if (isLate) return new StintError('POINT_FAILED', `${call} took too long`, lateDetail)
+export function gitFailure([command]: readonly string[], stderr: string): StintError {
   if (/No space left|Out of diskspace/.test(stderr))
-    return new StintError('DISK_FULL', `${call}: the disk is full`)
+    return new StintError('DISK_FULL', `git ${command}: the disk is full`)
   const reason = stderr.trim().split('\n').at(-1) || 'no reason given'
-  return new StintError('POINT_FAILED', `${call} failed: ${visibleText(reason, 300)}`)
+  return new StintError('POINT_FAILED', `git ${command} failed: ${visibleText(reason, 300)}`)
 }
 
 /** Runs git, and returns what it printed; throws if it failed. */
-export async function gitOutput(args: readonly string[], options: GitOptions): Promise<Buffer> {
-  const exit = await runGit(args, options)
-  if (exit.code !== 0) throw gitFailure(args, exit)
-  return exit.stdout
+export async function gitOutput(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+  const { code, stdout, stderr } = await runGit(args, options)
+  if (code !== 0) throw gitFailure(args, stderr)
+  return stdout
 }
 
 /** The strings that git separated by NUL, in Latin-1: names of files are bytes, not always UTF-8. */

@@ -1,20 +1,12 @@
-import { closeSync, fsyncSync, readFileSync } from 'node:fs'
-import { errorCode } from '../base/errors/stint-error.ts'
+import { closeSync, fsyncSync, readFileSync, unlinkSync } from 'node:fs'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { replaceFile } from '../base/fs/atomic-file.ts'
+import { ifExists } from '../base/fs/exists.ts'
 import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { isCount, isString, parseObject } from '../base/text/fields.ts'
 import type { PointStore } from './store.ts'
-
-/**
- * Why a point was taken: a session was granted the workspace, its turn has ended, an undo is about to write
- * files, an undo has written them.
- */
-export type PointKind = 'grant' | 'end' | 'undo-begun' | 'undo-done'
-
-/** Something in the worktree whose contents a point does not have. A path of a directory ends with `/`. */
-export interface LeftOut {
-  path: string
-  why: 'another repository' | 'over 10 MiB and untracked' | 'cannot be read' | 'no regular file'
-}
+import type { FileChange } from './undo-plan.ts'
 
 /**
  * A restore point: the contents of a worktree at one moment, and why they were kept. Paths are in Latin-1,
@@ -23,7 +15,8 @@ export interface LeftOut {
 export interface Point {
   id: string
   at: number
-  kind: PointKind
+  /** A session was granted the workspace, its turn has ended, an undo is about to write, has written. */
+  kind: 'grant' | 'end' | 'undo-begun' | 'undo-done'
   tree: string
   /** The commit of the user's HEAD. */
   head: string | null
@@ -31,38 +24,28 @@ export interface Point {
   agent?: string
   /** The first words of the prompt. */
   words?: string
-  fence?: number
   /** The claimed files and directories; without it, the whole worktree. */
   paths?: string[]
-  left_out: LeftOut[]
+  /** What the tree does not have. The path of a directory ends with `/`. */
+  left_out: { path: string; why: string }[]
   /** For each session whose end was not seen: the paths that changed after its last known act. */
   outside?: Record<string, string[]>
-  /** Of an undo: the change sets that it takes back. */
+  /** Of an undo that has begun: the change sets that it takes back, whole or only some of their paths. */
   undoes?: string[]
+  is_partial?: boolean
+  /** Whether it takes back an undo. */
+  is_redo?: boolean
   /** Of an undo that is done: its first point, and the paths that it wrote. */
   begun?: string
   written?: string[]
-  /** Of an undo: whether it takes back only some paths of its change sets, or takes back another undo. */
-  is_partial?: boolean
-  is_redo?: boolean
 }
 
 const logName = 'points.jsonl'
 
 /** The points of a store, oldest first. A line that a crash has torn is left out. */
 export function readPoints(store: PointStore): Point[] {
-  return readLog(store)
-    .split('\n')
-    .flatMap((line) => parsePoint(line) ?? [])
-}
-
-function readLog(store: PointStore): string {
-  try {
-    return readFileSync(store.file(logName), 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return ''
-    throw error
-  }
+  const log = ifExists(() => readFileSync(store.file(logName), 'utf8')) ?? ''
+  return log.split('\n').flatMap((line) => parsePoint(line) ?? [])
 }
 
 function parsePoint(line: string): Point | undefined {
@@ -74,17 +57,46 @@ function parsePoint(line: string): Point | undefined {
 }
 
 /** Appends a point to the log. The caller holds the lock of the store. */
-export function appendPoint(store: PointStore, point: Point, { isSynced = false } = {}): void {
+export function appendPoint(store: PointStore, point: Point): void {
   const fd = openPrivateFile(store.file(logName), 'a')
   try {
     // The first line break ends a line that a crash has torn; an empty line is no point.
     writeAll(fd, `\n${JSON.stringify(point)}\n`)
-    if (isSynced) fsyncSync(fd)
+    // An agent waits for its points; an undo must not begin before its point is durable.
+    if (point.kind.startsWith('undo-')) fsyncSync(fd)
   } finally {
     closeSync(fd)
   }
 }
 
-/** The text of a log with these points only. */
-export const formatPoints = (points: readonly Point[]): string =>
-  points.map((point) => `${JSON.stringify(point)}\n`).join('')
+/** Replaces the log by one with these points only. */
+export const replacePoints = (store: PointStore, points: readonly Point[]): void =>
+  replaceFile(store.file(logName), points.map((point) => `${JSON.stringify(point)}\n`).join(''))
+
+/** An undo that has begun to write: enough to finish it, or to take it back. */
+export interface UnfinishedUndo {
+  begun: Point
+  changes: FileChange[]
+}
+
+const markerName = 'undo.json'
+
+/** The undo that a crash has interrupted; undefined if there is none. */
+export function readUnfinished(store: PointStore): UnfinishedUndo | undefined {
+  const text = ifPossible(() => readFileSync(store.file(markerName), 'utf8'))
+  return text === undefined ? undefined : (parseObject(text) as unknown as UnfinishedUndo | undefined)
+}
+
+/** Throws `UNDO_UNFINISHED` while an undo waits to be finished or taken back. */
+export function assertFinished(store: PointStore): void {
+  const unfinished = readUnfinished(store)
+  if (unfinished === undefined) return
+  const { begun, changes } = unfinished
+  const message = `the undo of ${new Date(begun.at).toISOString()} was interrupted: of ${changes.length} files, some are as before and some are undone`
+  throw new StintError('UNDO_UNFINISHED', message)
+}
+
+export const markUnfinished = (store: PointStore, undo: UnfinishedUndo): void =>
+  replaceFile(store.file(markerName), JSON.stringify(undo))
+
+export const removeMark = (store: PointStore): void => unlinkSync(store.file(markerName))

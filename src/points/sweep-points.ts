@@ -3,35 +3,33 @@ import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
-import { listIfReadable } from '../base/fs/exists.ts'
-import { stintHome } from '../base/fs/home.ts'
 import { measureTree } from '../base/fs/measure-tree.ts'
-import { removeTree } from '../base/fs/remove-tree.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
+import { removeTree } from '../base/fs/remove-tree.ts'
 import { parseObject } from '../base/text/fields.ts'
-import { captureTree } from './capture-tree.ts'
-import { formatPoints, type Point, readPoints } from './point.ts'
-import { findStore, lockStore, type PointStore, storeDirectory, storeKey, withStore } from './store.ts'
+import { captureWorktree } from './capture-worktree.ts'
+import { type Point, readPoints, readUnfinished, replacePoints } from './point.ts'
+import {
+  findStore,
+  listStoreKeys,
+  lockStore,
+  type PointStore,
+  storeDirectory,
+  storeKey,
+  withStore,
+} from './store.ts'
 import { defaultBudgetMs, endPause, pauseFile, readPause } from './take-point.ts'
-import { readUnfinished } from './unfinished-undo.ts'
+import { sweepNotices } from './undone-notices.ts'
 import { isGitTop } from './user-repository.ts'
 
+const hourMs = 3_600_000
 /** Points older than this are removed, except for the newest. */
-const keptMs = 14 * 24 * 3_600_000
-/** A store over this size loses its oldest points. */
-const keptBytes = 2 * 1024 ** 3
+const keptMs = 14 * 24 * hourMs
 /** A store with more loose objects, or more packs, of which each undo makes one, is packed. */
 const maxLooseDirectories = 200
 const maxPackFiles = 40
 /** How long a sweep works on one store, in milliseconds. */
 const sweepBudgetMs = 300_000
-
-export interface SweepPointsOptions {
-  now?: number
-  /** Removes only points that are older than this, in milliseconds, and older than 14 days. */
-  olderThanMs?: number
-  keptBytes?: number
-}
 
 /** What a sweep did with the points of one worktree. */
 export interface SweptStore {
@@ -44,29 +42,30 @@ export interface SweptStore {
 
 /**
  * Removes old points of all worktrees, packs the stores so that none needs the objects of the user, and
- * verifies them. A store that another process writes to is left for the next sweep.
+ * verifies them. A store that another process writes to is left for the next sweep. `olderThanMs` spares
+ * points that are not as old, and a store over `keptBytes` loses its oldest points.
  */
-export async function sweepPoints(options: SweepPointsOptions = {}): Promise<SweptStore[]> {
+export async function sweepPoints({
+  now = Date.now(),
+  olderThanMs = 0,
+  keptBytes = 2 * 1024 ** 3,
+} = {}): Promise<SweptStore[]> {
+  const oldest = now - Math.max(keptMs, olderThanMs)
   const swept: SweptStore[] = []
-  for (const key of listIfReadable(join(stintHome(), 'points'))) {
-    if (!/^[0-9a-f]{12}$/.test(key)) continue
+  for (const key of listStoreKeys()) {
+    const deadline = Date.now() + sweepBudgetMs
     try {
-      const deadline = Date.now() + sweepBudgetMs
-      const result = await lockStore(key, 1000, deadline, async (store) =>
-        store === undefined ? undefined : await sweepStore(store, options),
-      )
-      if (result !== undefined) swept.push(result)
+      await lockStore(key, { waitMs: 1000, deadline }, async (store) => {
+        if (store === undefined || readUnfinished(store) !== undefined) return
+        swept.push(await sweepStore(store, { now, oldest, keptBytes }))
+      })
       await retryAfterPause(key, deadline)
     } catch (error) {
-      swept.push({
-        directory: storeDirectory(key),
-        removedPoints: 0,
-        bytesFreed: 0,
-        problem: errorMessage(error),
-      })
+      const directory = storeDirectory(key)
+      swept.push({ directory, removedPoints: 0, bytesFreed: 0, problem: errorMessage(error) })
     }
   }
-  sweepNotices(options.now ?? Date.now())
+  sweepNotices(now - keptMs)
   return swept
 }
 
@@ -77,73 +76,64 @@ async function retryAfterPause(key: string, deadline: number): Promise<void> {
   if (!isGitTop(pause.root)) return endPause(key)
   const now = new Date()
   utimesSync(pauseFile(key), now, now)
-  await withStore(pause.root, { waitMs: 1000, deadline }, captureTree)
-  const callDeadline = Date.now() + defaultBudgetMs
-  await withStore(pause.root, { waitMs: 1000, deadline: callDeadline }, captureTree)
+  const tryPoint = (until: number) =>
+    withStore(pause.root, { waitMs: 1000, deadline: until }, (store) => captureWorktree(store))
+  await tryPoint(deadline)
+  await tryPoint(Date.now() + defaultBudgetMs)
   endPause(key)
 }
 
-/** Removes notices for sessions that never had another prompt. */
-function sweepNotices(now: number): void {
-  const directory = join(stintHome(), 'points/undone')
-  for (const name of listIfReadable(directory)) {
-    const path = join(directory, name)
-    ifPossible(() => now - statSync(path).mtimeMs > keptMs && unlinkSync(path))
-  }
-}
-
-/** A store is swept once a day; where points are paused, one is tried every hour. */
-const sweepIntervalMs = 24 * 3_600_000
-const retryIntervalMs = 3_600_000
-
-/** Is a sweep due for a worktree? The first one makes its store independent of the objects of the user. */
+/**
+ * Is a sweep due for a worktree? Once a day: the first one makes its store independent of the objects of the
+ * user. Where points are paused, one is tried every hour.
+ */
 export function isSweepDue(root: string, now = Date.now()): boolean {
   const triedAt = ifPossible(() => statSync(pauseFile(storeKey(root))).mtimeMs)
-  if (triedAt !== undefined && now - triedAt > retryIntervalMs) return true
+  if (triedAt !== undefined && now - triedAt > hourMs) return true
   const store = findStore(root)
-  return store !== undefined && now - (readHealth(store)?.at ?? 0) > sweepIntervalMs
+  return store !== undefined && now - (readHealth(store)?.at ?? 0) > 24 * hourMs
 }
 
-async function sweepStore(store: PointStore, options: SweepPointsOptions): Promise<SweptStore | undefined> {
-  const { now = Date.now(), olderThanMs = 0 } = options
-  const maxAgeMs = Math.max(keptMs, olderThanMs)
+async function sweepStore(
+  store: PointStore,
+  { now, oldest, keptBytes }: { now: number; oldest: number; keptBytes: number },
+): Promise<SweptStore> {
   const { root, directory } = store
-  if (readUnfinished(store) !== undefined) return undefined
-  const before = measureTree(directory).bytes
+  const bytesBefore = measureTree(directory).bytes
   const points = readPoints(store)
   const newest = points.at(-1)
-  if (!isGitTop(root) && now - (newest?.at ?? 0) > maxAgeMs) {
+  if (!isGitTop(root) && (newest?.at ?? 0) < oldest) {
     const { removed } = removeTree(directory)
-    return { directory, removedPoints: removed === 0 ? 0 : points.length, bytesFreed: before }
+    return { directory, removedPoints: removed === 0 ? 0 : points.length, bytesFreed: bytesBefore }
   }
-  const result: SweptStore = { directory, removedPoints: 0, bytesFreed: 0 }
+  let kept: readonly Point[] = points
+  const keep = async (fewer: readonly Point[]): Promise<void> => {
+    await keepOnly(store, kept, fewer)
+    kept = fewer
+  }
+  let problem: string | undefined
   try {
-    const kept = points.filter((point) => point === newest || now - point.at <= maxAgeMs)
-    let left = await keepOnly(store, points, kept)
-    await packStore(store, left.length < points.length)
-    while (left.length > 1 && measureTree(directory).bytes > (options.keptBytes ?? keptBytes)) {
-      left = await keepOnly(store, left, left.slice(Math.ceil(left.length / 2)))
-      await packStore(store, true)
-    }
-    result.removedPoints = points.length - left.length
+    await keep(points.filter((point) => point === newest || point.at >= oldest))
+    while (kept.length > 1 && measureTree(directory).bytes > keptBytes)
+      await keep(kept.slice(Math.ceil(kept.length / 2)))
     await verify(store)
   } catch (error) {
-    result.problem = errorMessage(error)
+    problem = errorMessage(error)
   }
-  noteHealth(store, { at: now, problem: result.problem ?? null })
-  return { ...result, bytesFreed: Math.max(0, before - measureTree(directory).bytes) }
+  const health: StoreHealth = { at: now, problem: problem ?? null }
+  ifPossible(() => replaceFile(store.file('health.json'), JSON.stringify(health)))
+  const bytesFreed = Math.max(0, bytesBefore - measureTree(directory).bytes)
+  return { directory, removedPoints: points.length - kept.length, bytesFreed, problem }
 }
 
-async function keepOnly(
-  store: PointStore,
-  points: readonly Point[],
-  kept: readonly Point[],
-): Promise<Point[]> {
-  if (kept.length < points.length) replaceFile(store.file('points.jsonl'), formatPoints(kept))
-  const trees = new Set([...kept.map(({ tree }) => tree), readSmallFile(store.file('tree'))?.trim()])
+/** Removes the other points of a store, and packs it. */
+async function keepOnly(store: PointStore, points: readonly Point[], kept: readonly Point[]): Promise<void> {
+  const isLess = kept.length < points.length
+  if (isLess) replacePoints(store, kept)
+  const trees = new Set([...kept.map(({ tree }) => tree), readSmallFile(store.file('tree'))])
   const refs = store.file('git/refs/trees')
   for (const name of readdirSync(refs)) if (!trees.has(name)) unlinkSync(join(refs, name))
-  return [...kept]
+  await packStore(store, isLess)
 }
 
 /** Packs everything that the points need into the store, and then lets go of the objects of the user. */
@@ -170,6 +160,7 @@ async function verify(store: PointStore): Promise<void> {
   await store.git(['rev-list', '--objects', '--quiet', '--all', '--indexed-objects'])
 }
 
+/** What the last sweep has found, in `health.json`. */
 interface StoreHealth {
   at: number
   problem: string | null
@@ -178,26 +169,14 @@ interface StoreHealth {
 const readHealth = (store: PointStore): StoreHealth | undefined =>
   parseObject(readSmallFile(store.file('health.json')) ?? '') as StoreHealth | undefined
 
-const noteHealth = (store: PointStore, health: StoreHealth): void =>
-  void ifPossible(() => replaceFile(store.file('health.json'), JSON.stringify(health)))
-
-/** What `stint status` and `stint doctor` show of a store. */
-export interface StoreReport {
-  root: string
-  points: number
-  bytes: number
+/** What `stint status` and `stint doctor` show of a store. Starts no process. */
+export const describeStore = (store: PointStore) => ({
+  root: store.root,
+  points: readPoints(store).length,
+  bytes: measureTree(store.directory).bytes,
   /** What a sweep has found, or why no points are taken; null if all is well. */
-  problem: string | null
-  hasUnfinishedUndo: boolean
-}
+  problem: readPause(store.key)?.reason ?? readHealth(store)?.problem ?? null,
+  hasUnfinishedUndo: readUnfinished(store) !== undefined,
+})
 
-/** Describes a store. Starts no process. */
-export function describeStore(store: PointStore): StoreReport {
-  return {
-    root: store.root,
-    points: readPoints(store).length,
-    bytes: measureTree(store.directory).bytes,
-    problem: readPause(store.key)?.reason ?? readHealth(store)?.problem ?? null,
-    hasUnfinishedUndo: readUnfinished(store) !== undefined,
-  }
-}
+export type StoreReport = ReturnType<typeof describeStore>

@@ -322,7 +322,11 @@ test('a git that takes too long is stopped, and no point is taken any more until
   await world.point('grant')
   fakeGit('exec sleep 60')
   const outcome = await attempt({ budgetMs: 300 })
-  expect(outcome).toMatchObject({ outcome: 'off', isNews: true, reason: 'git status took too long' })
+  expect(outcome).toMatchObject({
+    outcome: 'off',
+    isNews: true,
+    reason: expect.stringMatching(/^git \S+ took too long$/),
+  })
   expect(await attempt()).toMatchObject({ outcome: 'off', isNews: false })
 })
 

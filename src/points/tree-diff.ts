@@ -52,11 +52,7 @@ function parseDiffs(tokens: readonly string[]): PathChange[][] {
       const [before, after, beforeId, afterId] = token.slice(1).split(' ')
       at += 1
       const path = tokens[at] ?? ''
-      current?.set(path, {
-        path,
-        before: entryOf(before, beforeId),
-        after: entryOf(after, afterId),
-      })
+      current?.set(path, { path, before: entryOf(before, beforeId), after: entryOf(after, afterId) })
       continue
     }
     const [, added = '', removed = '', path = ''] = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(token) ?? []
@@ -75,18 +71,58 @@ export async function readBlobs(store: PointStore, oids: Iterable<string>): Prom
   const wanted = [...new Set(oids)]
   const blobs = new Map<string, Buffer>()
   if (wanted.length === 0) return blobs
-  const input = wanted.map((oid) => `${oid}\n`).join('')
-  const output = await store.git(['cat-file', '--batch'], { input })
+  const output = await store.git(['cat-file', '--batch'], { input: `${wanted.join('\n')}\n` })
   let at = 0
   for (const oid of wanted) {
-    const end = output.indexOf(10, at)
-    const [, kind, size] = output.toString('latin1', at, end).split(' ')
-    if (kind !== 'blob') throw missingContents(oid)
-    blobs.set(oid, output.subarray(end + 1, end + 1 + Number(size)))
-    at = end + 1 + Number(size) + 1
+    const start = output.indexOf('\n', at) + 1
+    const [, kind, size] = output.toString('latin1', at, start).split(' ')
+    if (kind !== 'blob')
+      throw new StintError('POINT_DAMAGED', `the restore point lacks the contents ${oid.slice(0, 12)}`)
+    const end = start + Number(size)
+    blobs.set(oid, output.subarray(start, end))
+    at = end + 1
   }
   return blobs
 }
 
-const missingContents = (oid: string): StintError =>
-  new StintError('POINT_DAMAGED', `the restore point lacks the contents ${oid.slice(0, 12)}`)
+/** How one file was changed. Paths and text are in Latin-1, one character a byte. */
+export interface FilePatch {
+  path: string
+  change: 'added' | 'deleted' | 'changed' | 'moved'
+  movedFrom?: string
+  /** In git's format, with its header. */
+  text: string
+}
+
+/** The header of the next file, perhaps in bold: a line of a file begins with a space or a sign. */
+const bold = String.raw`\u001B\[1m`
+const headerStart = new RegExp(`^(?=(?:${bold})?diff --git )`, 'm')
+
+const changeNames: Readonly<Record<string, FilePatch['change']>> = { A: 'added', D: 'deleted', R: 'moved' }
+
+/** Reads the patches of the wanted paths between two points. Files that were moved are recognized. */
+export async function readPatches(
+  store: PointStore,
+  { from, to }: { from: { tree: string }; to: { tree: string } },
+  isWanted: (path: string) => boolean,
+  { hasColour = false } = {},
+): Promise<FilePatch[]> {
+  // Not the paths as arguments: there may be more than a command line can have.
+  const diff = ['diff-tree', '-r', '-M', '--full-index', `--color=${hasColour ? 'always' : 'never'}`]
+  const [names, patch] = await Promise.all([
+    store.git([...diff, '--name-status', '-z', from.tree, to.tree]),
+    store.git([...diff, '--patch', from.tree, to.tree]),
+  ])
+  const patches: FilePatch[] = []
+  const tokens = splitNul(names).values()
+  const nextToken = (): string => tokens.next().value ?? ''
+  for (const text of patch.toString('latin1').split(headerStart)) {
+    // A status is followed by a path, or by two if the file was moved.
+    const change = changeNames[nextToken().charAt(0)] ?? 'changed'
+    const movedFrom = change === 'moved' ? nextToken() : undefined
+    const path = nextToken()
+    if (isWanted(path) || (movedFrom !== undefined && isWanted(movedFrom)))
+      patches.push({ path, change, movedFrom, text })
+  }
+  return patches
+}

@@ -196,9 +196,9 @@ test('undoing, redoing and undoing again is possible, and each says what is undo
   const first = await world.undo([turn.id])
   expect(await undone()).toEqual(['turn yes', 'undo no'])
   await world.undo([first.id], { isRedo: true })
-  expect(await undone()).toEqual(['turn no', 'undo yes', 'undo no'])
+  expect(await undone()).toEqual(['turn no', 'undo yes', 'redo no'])
   await world.undo([turn.id])
-  expect(await undone()).toEqual(['turn yes', 'undo yes', 'undo no', 'undo no'])
+  expect(await undone()).toEqual(['turn yes', 'undo yes', 'redo no', 'undo no'])
   expect(world.read('a.txt')).toBe('a\n')
 })
 

@@ -1,12 +1,15 @@
-import { dirname } from 'node:path'
-import { type DiskRules, filesBelow, isAsIn, isRegular, readDiskEntry } from './disk-entry.ts'
-import { isSameEntry, type PathChange, type TreeEntry } from './tree-diff.ts'
-
-/** A path that an undo cannot bring back, and why. */
-export interface UndoConflict {
-  path: string
-  why: string
-}
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { bytePath, latin1Of } from '../base/fs/paths.ts'
+import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { removeTree } from '../base/fs/remove-tree.ts'
+import { ulid } from '../base/text/id.ts'
+import { isRegular, parentsOf } from './disk-entry.ts'
+import { gitFailure, joinNul, runGit, splitNul } from './git.ts'
+import type { PointStore } from './store.ts'
+import { isSameEntry, type PathChange, readBlobs, type TreeEntry } from './tree-diff.ts'
 
 /** A path that an undo writes: from what the present point has to what it will have. */
 export interface FileChange {
@@ -19,7 +22,8 @@ export interface FileChange {
 
 export interface UndoPlan {
   changes: FileChange[]
-  conflicts: UndoConflict[]
+  /** Paths that cannot be brought back. With one, nothing is written. */
+  conflicts: { path: string; why: string }[]
   /** Paths that stay although the change sets made them, because they would be ignored again. */
   kept: string[]
 }
@@ -50,85 +54,107 @@ export function undoPath({ before, after }: PathChange, present: TreeEntry | und
   return { verdict: 'merge', mode }
 }
 
-/** Merges contents, given by their ids; undefined if they conflict. */
-export type Merge = (present: string, after: string, before: string) => Promise<string | undefined>
-
-/** A change set to undo: its changes, and how the present differs from the end of the set. */
-export interface UndoneChanges {
-  changes: readonly PathChange[]
-  since: ReadonlyMap<string, PathChange>
-}
-
-/** Computes what undoing change sets, newest first, makes of their paths. Writes nothing. */
-export async function planUndo(sets: readonly UndoneChanges[], merge: Merge): Promise<UndoPlan> {
+/**
+ * Computes what undoing change sets, newest first, makes of their paths. `changes` are those of a set, and
+ * `since` is how the present differs from its end. Writes nothing.
+ */
+export async function planUndo(
+  store: PointStore,
+  sets: readonly { changes: readonly PathChange[]; since: readonly PathChange[] }[],
+): Promise<UndoPlan> {
   const planned = new Map<string, FileChange>()
-  const conflicts: UndoConflict[] = []
-  for (const { changes, since } of sets)
+  const conflicts: UndoPlan['conflicts'] = []
+  for (const { changes, since } of sets) {
+    const presentEntries = new Map(since.map(({ path, after }) => [path, after]))
     for (const change of changes) {
       const { path, before, after } = change
-      const later = since.get(path)
-      const from = later === undefined ? after : later.after
+      const from = presentEntries.has(path) ? presentEntries.get(path) : after
       const current = planned.get(path) ?? { path, from, to: from, isMerged: false }
       const verdict = undoPath(change, current.to)
       if (verdict.verdict === 'conflict') conflicts.push({ path, why: verdict.why })
       else if (verdict.verdict === 'entry') planned.set(path, { ...current, to: verdict.entry })
       else {
-        const oid = await merge(current.to?.oid ?? '', after?.oid ?? '', before?.oid ?? '')
+        const oid = await mergeBlobs(store, [current.to, after, before])
         if (oid === undefined) conflicts.push({ path, why: 'the same lines were changed since' })
         else planned.set(path, { ...current, to: { mode: verdict.mode, oid }, isMerged: true })
       }
     }
+  }
   const changes = [...planned.values()].filter(({ from, to }) => !isSameEntry(from, to))
-  return { changes: changes.sort((a, b) => (a.path < b.path ? -1 : 1)), conflicts, kept: [] }
+  changes.sort((a, b) => (a.path < b.path ? -1 : 1))
+  const kept = await ignoredDeletions(store, changes)
+  return { changes: changes.filter(({ path }) => !kept.includes(path)), conflicts, kept }
 }
 
-/**
- * Finds what keeps changes from being written: a file that the point does not have, a link or another
- * repository on the way, files of others in a directory that has to go.
- */
-export function findObstacles(rules: DiskRules, changes: readonly FileChange[]): UndoConflict[] {
-  const vacated = new Set(changes.filter(({ to }) => to === undefined).map(({ path }) => path))
-  const placed = new Set(changes.filter(({ to }) => to !== undefined).map(({ path }) => path))
-  return changes.flatMap((change) => {
-    const { path, to } = change
-    const isBelowFile = to !== undefined && parentsOf(path).some((parent) => placed.has(parent))
-    const why = isBelowFile
-      ? 'one of the change sets needs a file where the other needs a directory'
-      : (parentObstacle(rules, path, vacated) ?? pathObstacle(rules, change, vacated))
-    return why === undefined ? [] : [{ path, why }]
+/** Larger contents are not merged: a conflict that is named beats minutes of waiting. */
+const maxMergedBytes = 20 << 20
+
+/** Merges contents (present, after, before) with `git merge-file`, and keeps the result in the store. */
+async function mergeBlobs(
+  store: PointStore,
+  versions: readonly (TreeEntry | undefined)[],
+): Promise<string | undefined> {
+  const oids = versions.map((entry) => entry?.oid ?? '')
+  const blobs = await readBlobs(store, oids)
+  if ([...blobs.values()].some(({ length }) => length > maxMergedBytes)) return undefined
+  return await inTempDirectory(store, async (directory) => {
+    const files = oids.map((oid, index) => {
+      const file = join(directory, String(index))
+      createPrivateFile(file, blobs.get(oid) ?? '')
+      return file
+    })
+    const { code, stdout } = await runGit(['merge-file', '-p', '-q', ...files], store.gitOptions())
+    // The exit code is the number of conflicts; 255 is an error, such as contents that are not text.
+    if (code !== 0) return undefined
+    const written = await store.git(['hash-object', '-w', '--stdin'], { input: stdout })
+    return written.toString().trim()
   })
 }
 
-/** The directories above a path, from the nearest to the top, without the root. */
-export function parentsOf(path: string): string[] {
-  const parent = dirname(path)
-  return parent === '.' ? [] : [parent, ...parentsOf(parent)]
-}
-
-function parentObstacle(rules: DiskRules, path: string, vacated: ReadonlySet<string>): string | undefined {
-  for (const parent of parentsOf(path)) {
-    if (vacated.has(parent)) continue
-    const { kind, ...rest } = readDiskEntry(rules, parent)
-    if (kind === 'nothing') continue
-    if (kind === 'entry' && 'entry' in rest && rest.entry.mode === '120000')
-      return 'a directory on its path is now a link'
-    if (kind !== 'directory') return 'a file is where its directory was'
-    if (readDiskEntry(rules, `${parent}/.git`).kind !== 'nothing') return 'it belongs to another repository'
+async function inTempDirectory<Result>(
+  store: PointStore,
+  act: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  const directory = store.file(`undo-${ulid()}`)
+  makePrivateDirectories(directory)
+  try {
+    return await act(directory)
+  } finally {
+    ifPossible(() => removeTree(directory))
   }
-  return undefined
 }
 
-function pathObstacle(
-  rules: DiskRules,
-  { path, from, to }: FileChange,
-  vacated: ReadonlySet<string>,
-): string | undefined {
-  const disk = readDiskEntry(rules, path)
-  if (isAsIn(rules, disk, from)) return undefined
-  const isBelowVacated = parentsOf(path).some((parent) => vacated.has(parent))
-  if (from === undefined && isBelowVacated) return undefined
-  if (from !== undefined) return 'it is being changed'
-  if (disk.kind !== 'directory') return 'a file is there that the point does not have (ignored, or too large)'
-  const others = to === undefined ? [] : filesBelow(rules, path).filter((each) => !vacated.has(each))
-  return others.length === 0 ? undefined : 'a directory is there, with files that the point does not have'
+/**
+ * The deleted paths that the resulting `.gitignore` files ignore. Such a file may be older than the change
+ * set, without a point that has its contents.
+ */
+async function ignoredDeletions(store: PointStore, changes: readonly FileChange[]): Promise<string[]> {
+  const deleted = changes.flatMap(({ path, to }) => (to === undefined ? [path] : []))
+  if (deleted.length === 0) return []
+  const rules = changes.filter(({ path }) => /(^|\/)\.gitignore$/.test(path))
+  const plannedRules = new Map(rules.map(({ path, to }) => [path, to?.oid]))
+  const contents = await readBlobs(
+    store,
+    rules.flatMap(({ to }) => to?.oid ?? []),
+  )
+  return await inTempDirectory(store, async (worktree) => {
+    const top = latin1Of(worktree)
+    const directories = new Set(deleted.flatMap((path) => ['.', ...parentsOf(path)]))
+    for (const directory of directories) {
+      const path = join(directory, '.gitignore')
+      const oid = plannedRules.get(path)
+      const text = plannedRules.has(path) ? contents.get(oid ?? '') : readSmallFile(store.pathOf(path))
+      if (text === undefined) continue
+      mkdirSync(bytePath(`${top}/${directory}`), { recursive: true, mode: 0o700 })
+      writeFileSync(bytePath(`${top}/${path}`), text, { mode: 0o600 })
+    }
+    // This command takes no literal pathspecs; behind `./` no name is a pattern.
+    const env = { GIT_WORK_TREE: worktree, GIT_LITERAL_PATHSPECS: '0' }
+    const input = joinNul(deleted.map((path) => `./${path}`))
+    const args = ['check-ignore', '--no-index', '-z', '--stdin']
+    const { code, stdout, stderr } = await runGit(args, store.gitOptions({ cwd: worktree, env, input }))
+    // 1 means that none is ignored.
+    if (code > 1) throw gitFailure(args, stderr)
+    return splitNul(stdout).map((path) => path.slice(2))
+  })
 }

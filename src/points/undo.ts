@@ -1,99 +1,72 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { latin1Of, utf8Of } from '../base/fs/paths.ts'
-import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
-import { ulid } from '../base/text/id.ts'
+import { nodeDisk } from '../base/fs/disk.ts'
+import { utf8Of } from '../base/fs/paths.ts'
+import { newSessionId } from '../base/text/id.ts'
+import { acquireLease, isInForce, type Lease } from '../lease/index.ts'
+import type { LastActs } from './capture-worktree.ts'
 import { type ChangeSet, changeSets, isInSet } from './change-sets.ts'
-import { underClaim } from './claims-here.ts'
-import type { DiskRules } from './disk-entry.ts'
-import { gitFailure, runGit } from './git.ts'
-import { keepIgnored } from './ignored-after.ts'
-import { readPoints } from './point.ts'
-import type { PointStore } from './store.ts'
-import { addPoint, type LastActs } from './take-point.ts'
-import { diffTrees, readBlobs } from './tree-diff.ts'
-import { type FileChange, findObstacles, type Merge, planUndo, type UndoPlan } from './undo-plan.ts'
-import { leaveNotices } from './undone-notices.ts'
+import { findObstacles } from './disk-entry.ts'
 import {
   assertFinished,
   markUnfinished,
+  readPoints,
   readUnfinished,
   removeMark,
   type UnfinishedUndo,
-} from './unfinished-undo.ts'
-import { isChosenPath } from './worktree-changes.ts'
+} from './point.ts'
+import { findStore, type PointStore, withStore } from './store.ts'
+import { addPoint } from './take-point.ts'
+import { diffTrees } from './tree-diff.ts'
+import { type FileChange, planUndo, type UndoPlan } from './undo-plan.ts'
+import { leaveNotices } from './undone-notices.ts'
+import { commandWaitMs, isChosenPath, readClaims, type WorktreeChangeSets } from './worktree-changes.ts'
 import { writeFiles } from './write-files.ts'
 
-/** What to undo: change sets, and which of their paths. */
-export interface UndoChoice {
-  ids: readonly string[]
-  /** Files and directories, in Latin-1; all if empty. */
+/** An undo that was computed, and is not written yet. */
+export interface PlannedUndo {
+  root: string
+  /** The change sets to take back, oldest first. */
+  sets: readonly ChangeSet[]
+  /** Only these files and directories of theirs, in Latin-1; all if empty. */
   paths: readonly string[]
+  isRedo: boolean
+  lastActs: LastActs
+  plan: UndoPlan
 }
 
-/** Computes what an undo would write; throws for contents that are not there any more. Writes nothing. */
-export async function previewUndo(
+/** Computes the undo of these sets, or of some of their paths (in Latin-1). Writes nothing. */
+export async function planUndoOf(
+  { store, presentTree, lastActs }: WorktreeChangeSets,
+  sets: readonly ChangeSet[],
+  { paths = [] as readonly string[], isRedo = false } = {},
+): Promise<PlannedUndo> {
+  assertFinished(store)
+  const plan = await computePlan(store, sets, paths, presentTree)
+  return { root: store.root, sets, paths, isRedo, lastActs, plan }
+}
+
+async function computePlan(
   store: PointStore,
   sets: readonly ChangeSet[],
+  paths: readonly string[],
   presentTree: string,
-  { ids, paths }: UndoChoice,
 ): Promise<UndoPlan> {
-  const chosen = sets.filter(({ id }) => ids.includes(id)).toReversed()
-  const diffs = await diffTrees(
-    store,
-    chosen.flatMap(({ from, to }): [string, string][] => [
-      [from.tree, to.tree],
-      [to.tree, presentTree],
-    ]),
-  )
-  const undone = chosen.map((set, index) => ({
-    changes: (diffs[2 * index] ?? []).filter(({ path }) => isInSet(set, path) && isChosenPath(path, paths)),
-    since: new Map((diffs[2 * index + 1] ?? []).map((change) => [change.path, change])),
+  const newestFirst = sets.toReversed()
+  const ownPairs = newestFirst.map(({ from, to }) => [from.tree, to.tree] as const)
+  const laterPairs = newestFirst.map(({ to }) => [to.tree, presentTree] as const)
+  const diffs = await diffTrees(store, [...ownPairs, ...laterPairs])
+  const undone = newestFirst.map((set, index) => ({
+    changes: (diffs[index] ?? []).filter(({ path }) => isInSet(set, path) && isChosenPath(path, paths)),
+    since: diffs[newestFirst.length + index] ?? [],
   }))
   try {
-    const plan = await keepIgnored(store, await planUndo(undone, mergeBlobs(store)))
-    return { ...plan, conflicts: [...plan.conflicts, ...findObstacles(diskRules(store), plan.changes)] }
+    const plan = await planUndo(store, undone)
+    return { ...plan, conflicts: [...plan.conflicts, ...findObstacles(store, plan.changes)] }
   } catch (error) {
     throw codedError(error, `compare the files of ${store.root}`)
   }
 }
-
-/** Larger contents are not merged: a conflict that is named beats minutes of waiting. */
-const maxMergedBytes = 20 << 20
-
-/** Merges contents of a store with `git merge-file`, and keeps the result in the store. */
-const mergeBlobs =
-  (store: PointStore): Merge =>
-  async (present, after, before) => {
-    const blobs = await readBlobs(store, [present, after, before])
-    if ([...blobs.values()].some(({ length }) => length > maxMergedBytes)) return undefined
-    const directory = store.file(`merge-${ulid()}`)
-    makePrivateDirectories(directory)
-    try {
-      const files = [present, after, before].map((oid, index) => {
-        const file = join(directory, String(index))
-        createPrivateFile(file, blobs.get(oid) ?? '')
-        return file
-      })
-      const args = ['merge-file', '-p', '-q', ...files]
-      const exit = await runGit(args, { env: store.gitEnvironment(), deadline: store.deadline })
-      // The exit code is the number of conflicts; 255 is an error, such as contents that are not text.
-      if (exit.code === null) throw gitFailure(args, exit)
-      if (exit.code !== 0) return undefined
-      const written = await store.git(['hash-object', '-w', '--stdin'], { input: exit.stdout })
-      return written.toString().trim()
-    } finally {
-      ifPossible(() => rmSync(directory, { recursive: true, force: true }))
-    }
-  }
-
-const diskRules = ({ root, facts }: PointStore): DiskRules => ({
-  root: latin1Of(root),
-  objectFormat: facts.object_format,
-  trustsModes: facts.trusts_modes,
-})
 
 /** Throws `UNDO_CONFLICT` if a plan has conflicts. */
 export function assertNoConflicts({ conflicts }: UndoPlan): void {
@@ -119,75 +92,65 @@ export function assertCertain(sets: readonly ChangeSet[]): void {
   })
 }
 
-export interface UndoRequest extends UndoChoice {
-  root: string
-  /** The plan that the user has seen and agreed to. */
-  shown: UndoPlan
-  isRedo: boolean
-  lastActs?: LastActs
-}
-
+/** What an undo or its recovery has done. */
 export interface UndoResult {
   /** The id of the undo, which is a change set itself. */
   id: string
+  isRedo: boolean
   written: string[]
+  /** Paths that were changed after a crash, and stay as they are. */
+  changedByOthers: string[]
 }
 
 /**
- * Takes change sets back. Claims the workspace (`LOCK_HELD` while another session has it), takes a point,
- * computes the plan again, and writes it. Throws `UNDO_STALE` if that is no longer what was shown.
+ * Writes a planned undo. Claims the workspace (`LOCK_HELD` while another session has it), takes a point,
+ * computes the plan again, and writes it. Throws `UNDO_STALE` if that is no longer what was planned.
  */
-export async function undoChangeSets(request: UndoRequest): Promise<UndoResult> {
-  const { root, ids, paths, shown, isRedo, lastActs } = request
+export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
+  const { root, paths, isRedo, lastActs } = planned
+  const ids = planned.sets.map(({ id }) => id)
   const purpose = isRedo ? 'stint redo' : 'stint undo'
   return await underClaim(root, purpose, async (sessionId, store) => {
     assertFinished(store)
     const begun = await addPoint(
       store,
-      { root, kind: 'undo-begun', sessionId, agent: purpose, lastActs },
-      { isSynced: true, undoes: [...ids], is_partial: paths.length > 0, is_redo: isRedo },
+      { kind: 'undo-begun', sessionId, agent: purpose, lastActs },
+      { undoes: ids, is_partial: paths.length > 0, is_redo: isRedo },
     )
-    const plan = await previewUndo(store, changeSets(readPoints(store)), begun.tree, request)
+    const sets = changeSets(readPoints(store)).filter(({ id }) => ids.includes(id))
+    const plan = await computePlan(store, sets, paths, begun.tree)
     assertNoConflicts(plan)
-    if (JSON.stringify(plan) !== JSON.stringify(shown))
+    if (JSON.stringify(plan) !== JSON.stringify(planned.plan))
       throw new StintError('UNDO_STALE', 'files were changed since the undo was shown')
-    const undo: UnfinishedUndo = {
-      id: begun.id,
-      at: begun.at,
-      undoes: [...ids],
-      isRedo,
-      changes: plan.changes,
-    }
-    const contents = await readContents(store, plan.changes)
-    await markUnfinished(store, undo)
-    await writeOrTakeBack(store, undo, contents)
-    return await finish(store, undo, sessionId)
+    const undo: UnfinishedUndo = { begun, changes: plan.changes }
+    await syncContents(store, plan.changes)
+    markUnfinished(store, undo)
+    await writeOrTakeBack(store, undo)
+    await finish(store, undo, sessionId)
+    return { id: begun.id, isRedo, written: plan.changes.map(({ path }) => path), changedByOthers: [] }
   })
 }
 
-const readContents = (store: PointStore, changes: readonly FileChange[]): Promise<Map<string, Buffer>> =>
-  readBlobs(
-    store,
-    changes.flatMap(({ to }) => to?.oid ?? []),
-  )
+/** Git syncs a pack when it is complete; points sync nothing, as an agent waits for them. */
+async function syncContents(store: PointStore, changes: readonly FileChange[]): Promise<void> {
+  const oids = new Set(changes.flatMap(({ from, to }) => [from?.oid ?? [], to?.oid ?? []].flat()))
+  if (oids.size === 0) return
+  const input = `${[...oids].join('\n')}\n`
+  await store.git(['pack-objects', '-q', store.file('git/objects/pack/pack')], { input })
+  nodeDisk.syncDirectory(store.file('git/objects/pack'))
+}
 
 const reversed = (changes: readonly FileChange[]): FileChange[] =>
   changes.map(({ path, from, to, isMerged }) => ({ path, from: to, to: from, isMerged }))
 
 /** Writes an undo. If that fails half-way, puts everything back; if that fails, too, the mark stays. */
-async function writeOrTakeBack(
-  store: PointStore,
-  undo: UnfinishedUndo,
-  contents: ReadonlyMap<string, Buffer>,
-): Promise<void> {
+async function writeOrTakeBack(store: PointStore, { begun, changes }: UnfinishedUndo): Promise<void> {
   try {
-    const { changedByOthers } = writeFiles(diskRules(store), undo.id, undo.changes, contents)
-    const [first] = changedByOthers
+    const [first] = (await writeFiles(store, begun.id, changes)).changedByOthers
     if (first !== undefined) throw new StintError('UNDO_STALE', `${utf8Of(first)} was changed meanwhile`)
   } catch (error) {
     try {
-      const back = reversed(undo.changes)
-      writeFiles(diskRules(store), undo.id, back, await readContents(store, back))
+      await writeFiles(store, begun.id, reversed(changes))
       removeMark(store)
     } catch (cause) {
       throw new StintError('UNDO_UNFINISHED', `the undo failed half-way: ${errorMessage(error)}`, { cause })
@@ -202,46 +165,82 @@ async function writeOrTakeBack(
 }
 
 /** Takes the last point of an undo. From here on, it is a change set like any other. */
-async function finish(store: PointStore, undo: UnfinishedUndo, sessionId: string): Promise<UndoResult> {
-  const written = undo.changes.map(({ path }) => path)
-  const agent = undo.isRedo ? 'stint redo' : 'stint undo'
+async function finish(
+  store: PointStore,
+  { begun, changes }: UnfinishedUndo,
+  sessionId: string,
+): Promise<void> {
+  const written = changes.map(({ path }) => path)
   try {
-    const request = { root: store.root, kind: 'undo-done', sessionId, agent } as const
-    await addPoint(store, request, { isSynced: true, begun: undo.id, written })
-    const sessionIds = sessionsOf(changeSets(readPoints(store)), undo.undoes)
-    ifPossible(() => leaveNotices(sessionIds, { root: store.root, at: undo.at, paths: written }))
+    await addPoint(store, { kind: 'undo-done', sessionId, agent: begun.agent }, { begun: begun.id, written })
+    const sets = changeSets(readPoints(store)).filter(({ id }) => begun.undoes?.includes(id))
+    ifPossible(() => leaveNotices(sessionsOf(sets), written))
     removeMark(store)
   } catch (cause) {
     const message = `the files are written, but the undo could not be noted: ${errorMessage(cause)}`
     throw new StintError('UNDO_UNFINISHED', message, { cause })
   }
-  return { id: undo.id, written }
 }
 
 /** The sessions whose turns are among these change sets. */
-export function sessionsOf(sets: readonly ChangeSet[], ids: readonly string[]): string[] {
-  const turns = sets.filter(({ id, kind }) => kind === 'turn' && ids.includes(id))
-  return [...new Set(turns.flatMap(({ session_id }) => session_id ?? []))]
-}
-
-export interface RecoveryResult extends UndoResult {
-  isRedo: boolean
-  /** Paths that were changed after the crash, and stay as they are. */
-  changedByOthers: string[]
-}
+export const sessionsOf = (sets: readonly ChangeSet[]): string[] => [
+  ...new Set(sets.flatMap(({ kind, session_id }) => (kind === 'turn' ? (session_id ?? []) : []))),
+]
 
 /** Finishes an interrupted undo, or takes it back. Paths that were changed since stay as they are. */
-export async function recoverUndo(root: string, how: 'continue' | 'abort'): Promise<RecoveryResult> {
+export async function recoverUndo(root: string, how: 'continue' | 'abort'): Promise<UndoResult> {
   return await underClaim(root, `stint undo --${how}`, async (sessionId, store) => {
     const undo = readUnfinished(store)
     if (undo === undefined)
       throw new StintError('NOT_FOUND', 'no undo was interrupted here', { hint: 'There is nothing to do.' })
-    const { id, isRedo } = undo
-    const changes = how === 'continue' ? undo.changes : reversed(undo.changes)
-    const contents = await readContents(store, changes)
-    const { done, changedByOthers } = writeFiles(diskRules(store), id, changes, contents)
+    const { begun, changes } = undo
+    const { done, changedByOthers } = await writeFiles(
+      store,
+      begun.id,
+      how === 'continue' ? changes : reversed(changes),
+    )
     if (how === 'continue') await finish(store, undo, sessionId)
     else removeMark(store)
-    return { id, isRedo, written: done, changedByOthers }
+    return { id: begun.id, isRedo: begun.is_redo === true, written: done, changedByOthers }
   })
+}
+
+/** Runs `act` with a claim on the whole worktree, and the lock of its store. */
+async function underClaim<Result>(
+  root: string,
+  purpose: string,
+  act: (sessionId: string, store: PointStore) => Promise<Result>,
+): Promise<Result> {
+  const sessionId = newSessionId()
+  const lease = await claimWorktree(root, sessionId, purpose)
+  try {
+    return await withStore(root, { waitMs: commandWaitMs }, (store) => act(sessionId, store))
+  } finally {
+    await lease?.release()
+  }
+}
+
+/**
+ * Claims a worktree. A session that keeps its claim between turns (`--hold session`) is not in the way: its
+ * next turn begins with a point, and waits for the lock of the store. Then there is no claim.
+ */
+async function claimWorktree(root: string, sessionId: string, purpose: string): Promise<Lease | undefined> {
+  try {
+    return await acquireLease({ sessionId, workspace: root, purpose })
+  } catch (error) {
+    if (errorCode(error) === 'LOCK_HELD' && (await areAllBetweenTurns(root))) return undefined
+    throw error
+  }
+}
+
+async function areAllBetweenTurns(root: string): Promise<boolean> {
+  const { record, observation } = await readClaims(root)
+  const store = findStore(root)
+  const points = store === undefined ? [] : readPoints(store)
+  return record.claims
+    .filter((claim) => isInForce(claim, observation))
+    .every((claim) => {
+      const last = points.findLast(({ session_id }) => session_id === claim.session_id)
+      return last?.kind === 'end' && observation.work(claim).every(({ isServer }) => isServer)
+    })
 }

@@ -1,33 +1,65 @@
-import { captureTree } from './capture-tree.ts'
-import { type ChangeSet, changeSets, isInSet, type PresentState } from './change-sets.ts'
+import {
+  type Claim,
+  type ClaimsRecord,
+  defaultTtlMs,
+  homeStore,
+  isInForce,
+  type Observation,
+  transcriptTime,
+  WorkspaceClaims,
+} from '../lease/index.ts'
+import { captureWorktree, type LastActs } from './capture-worktree.ts'
+import { type ChangeSet, changeSets, isInSet } from './change-sets.ts'
 import { readPoints } from './point.ts'
 import { type PointStore, withStore } from './store.ts'
-import { changedAfter, type LastActs } from './take-point.ts'
 import { diffTrees, type PathChange } from './tree-diff.ts'
-import { readUserHead } from './user-repository.ts'
-
-/** How long a command waits for another writer of the store, in milliseconds. */
-export const commandWaitMs = 30_000
 
 /** The change sets of a worktree, with the present as the end of what has none. */
 export interface WorktreeChangeSets {
   store: PointStore
   /** Oldest first. */
   sets: ChangeSet[]
-  present: PresentState
+  presentTree: string
   /** As it was when the sets were read. */
   lastActs: LastActs
 }
 
-/** Reads the change sets of a worktree. `lastActs` has the sessions whose end was not seen. */
-export async function readChangeSets(root: string, lastActs: LastActs): Promise<WorktreeChangeSets> {
+/** How long a command waits for another writer of the store, in milliseconds. */
+export const commandWaitMs = 30_000
+
+/** Reads the change sets of a worktree. */
+export async function readChangeSets(root: string, knownActs?: LastActs): Promise<WorktreeChangeSets> {
+  const lastActs = knownActs ?? (await readLastActs(root))
   return await withStore(root, { waitMs: commandWaitMs }, async (store) => {
-    const [{ tree, leftOut }, head] = await Promise.all([captureTree(store), readUserHead(root, store.facts)])
-    const outside = await changedAfter(store, tree, lastActs)
-    const present: PresentState = { at: Date.now(), tree, head, left_out: leftOut, outside }
-    return { store, present, lastActs, sets: changeSets(readPoints(store), present) }
+    const present = await captureWorktree(store, lastActs)
+    return { store, sets: changeSets(readPoints(store), present), presentTree: present.tree, lastActs }
   })
 }
+
+async function readLastActs(root: string): Promise<LastActs> {
+  const { record, observation } = await readClaims(root)
+  return lastActsOf(record, observation)
+}
+
+export const readClaims = (root: string) => WorkspaceClaims.open(homeStore(), { workspace: root }).read()
+
+/** The sessions whose claim ended without a release (Esc, a kill), and when each last did something. */
+export const lastActsOf = ({ claims }: ClaimsRecord, observation: Observation): LastActs =>
+  Object.fromEntries(
+    claims
+      .filter((claim) => !isInForce(claim, observation))
+      .map((claim) => [claim.session_id, lastActOf(claim)]),
+  )
+
+/** Without a transcript, the last renewal: most claims last for five minutes after it. */
+const lastActOf = ({ origin, acquired_at, until_wall }: Claim): number =>
+  transcriptTime(origin) ?? Math.max(acquired_at, until_wall - defaultTtlMs)
+
+/** Does this session work within the claim of another one? Its changes count for that one. */
+export const isNested = ({ claims }: ClaimsRecord, sessionId: string): boolean =>
+  claims
+    .find(({ session_id }) => session_id === sessionId)
+    ?.ancestors?.some((ancestor) => claims.some(({ session_id }) => session_id === ancestor)) ?? false
 
 /** Reads the paths of each change set that count for it. */
 export async function readChanges(
@@ -42,4 +74,4 @@ export async function readChanges(
 
 /** Is a path one of these files, or below one of these directories? All paths if there are none. */
 export const isChosenPath = (path: string, chosen: readonly string[]): boolean =>
-  chosen.length === 0 || chosen.some((each) => path === each || path.startsWith(`${each}/`))
+  chosen.length === 0 || chosen.some((outer) => path === outer || path.startsWith(`${outer}/`))

@@ -321,7 +321,7 @@ export interface ChangeRow {
   key: string
   workspace: string
   id: string
-  kind: 'turn' | 'undo' | 'outside'
+  kind: 'turn' | 'undo' | 'redo' | 'outside'
   session_id: string | null
   agent: string | null
   /** The first words of the prompt. */

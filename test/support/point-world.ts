@@ -16,13 +16,13 @@ import { dirname, join } from 'node:path'
 import { vi } from 'vitest'
 import {
   assertNoConflicts,
+  performUndo,
+  planUndoOf,
   type Point,
   type PointOutcome,
   type PointRequest,
-  previewUndo,
   readChangeSets,
   takePoint,
-  undoChangeSets,
   type UndoResult,
 } from '../../src/points/index.ts'
 import { World } from './world.ts'
@@ -123,10 +123,11 @@ export class PointWorld extends World {
     ids: readonly string[],
     { paths = [] as readonly string[], isRedo = false } = {},
   ): Promise<UndoResult> {
-    const { store, sets, present } = await readChangeSets(this.repo, {})
-    const shown = await previewUndo(store, sets, present.tree, { ids, paths })
-    assertNoConflicts(shown)
-    return await undoChangeSets({ root: this.repo, ids, paths, shown, isRedo })
+    const opened = await readChangeSets(this.repo, {})
+    const sets = opened.sets.filter(({ id }) => ids.includes(id))
+    const planned = await planUndoOf(opened, sets, { paths, isRedo })
+    assertNoConflicts(planned.plan)
+    return await performUndo(planned)
   }
 
   /** Every file of the worktree with its kind, mode and contents, without `.git`. */

@@ -2,14 +2,14 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, wri
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../../src/base/errors/if-possible.ts'
 import {
-  assertNoConflicts,
   type ChangeSet,
   type LastActs,
   type PathChange,
-  previewUndo,
+  performUndo,
+  type PlannedUndo,
+  planUndoOf,
   readChanges,
   readChangeSets,
-  undoChangeSets,
 } from '../../src/points/index.ts'
 import { PointWorld } from './point-world.ts'
 import { seeded } from './random.ts'
@@ -74,7 +74,8 @@ export class UndoHistory {
   async trial(): Promise<string | undefined> {
     const world = this.#world
     const lastActs = this.#open?.lastActs
-    const { store, sets, present } = await readChangeSets(world.repo, lastActs ?? {})
+    const opened = await readChangeSets(world.repo, lastActs ?? {})
+    const { store, sets, presentTree } = opened
     if (this.#open !== undefined) this.#open.turn.after = readOracleTree(world.repo)
     const before = readOracleTree(world.repo)
     const share = this.#pick([1, 2, 3, this.#turns.length]) / Math.max(1, this.#turns.length)
@@ -88,36 +89,35 @@ export class UndoHistory {
     if (wrong !== undefined) return wrong
     const oracleSets = turns.map((turn, index) => oracleSet(turn, changes[index] ?? []))
     const expected = expectedAfterUndo(before, oracleSets)
-    const ids = turns.map(({ id }) => id)
+    const oldestFirst = chosen.toReversed()
     const seen =
-      this.#attribution === 'claims' ? sets : sets.map((set): ChangeSet => ({ ...set, to: present }))
-    const shown = await previewUndo(store, seen, present.tree, { ids, paths: [] })
-    if (shown.conflicts.length > 0) {
+      this.#attribution === 'claims'
+        ? oldestFirst
+        : oldestFirst.map((set): ChangeSet => ({ ...set, to: { ...set.to, tree: presentTree } }))
+    const planned = await planUndoOf(opened, seen)
+    const { conflicts, changes: writes } = planned.plan
+    if (conflicts.length > 0) {
       this.outcomes.conflicts += 1
       const isRight =
         expected === undefined && differingPaths(before, readOracleTree(world.repo)).length === 0
-      return isRight ? undefined : `a conflict that is none: ${JSON.stringify(shown.conflicts)}`
+      return isRight ? undefined : `a conflict that is none: ${JSON.stringify(conflicts)}`
     }
     if (expected === undefined) return 'a conflict was not seen'
-    const planned = shown.changes.map(({ path }) => path)
-    if (planned.join('\n') !== differingPaths(before, expected).join('\n'))
-      return `plans to write ${planned.join(', ')}`
-    return await this.#undoAndRedo(before, expected, { ids, shown, lastActs })
+    const paths = writes.map(({ path }) => path)
+    if (paths.join('\n') !== differingPaths(before, expected).join('\n'))
+      return `plans to write ${paths.join(', ')}`
+    return await this.#undoAndRedo(before, expected, planned)
   }
 
   async #undoAndRedo(
     before: OracleTree,
     expected: OracleTree,
-    {
-      ids,
-      shown,
-      lastActs,
-    }: { ids: string[]; shown: Parameters<typeof assertNoConflicts>[0]; lastActs?: LastActs },
+    planned: PlannedUndo,
   ): Promise<string | undefined> {
     const world = this.#world
     const { repo: root } = world
     const gitState = world.gitState()
-    const { id } = await undoChangeSets({ root, ids, paths: [], shown, isRedo: false, lastActs })
+    const { id } = await performUndo(planned)
     this.#endOpenTurn()
     const wrong = differingPaths(readOracleTree(root), expected)
     if (wrong.length > 0) return `undo has left the wrong bytes in ${wrong.join(', ')}`

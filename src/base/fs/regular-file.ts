@@ -15,7 +15,10 @@ const notRegularCodes = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR']
 export const ifRegular = <Result>(open: () => Result): Result | undefined => unless(notRegularCodes, open)
 
 /** Opens a regular file; for anything else, throws one of `notRegularCodes`. The caller closes it. */
-export function openRegular(path: string, flags: number = constants.O_RDONLY): { fd: number; size: number } {
+export function openRegular(
+  path: string | Buffer,
+  flags: number = constants.O_RDONLY,
+): { fd: number; size: number } {
   const fd = openSync(path, flags | safeOpenFlags)
   const stat = fstatSync(fd)
   if (stat.isFile()) return { fd, size: stat.size }
@@ -29,7 +32,7 @@ const maxSmallBytes = 1 << 20
  * The contents of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB.
  * Another error (no permission, no descriptor left) throws only with `throwOnError`.
  */
-export function readSmallFile(path: string, onError?: 'throwOnError'): string | undefined {
+export function readSmallFile(path: string | Buffer, onError?: 'throwOnError'): string | undefined {
   const read = (): string | undefined => {
     const { fd, size } = openRegular(path)
     try {

@@ -65,7 +65,6 @@ export async function holdLease(context: CommandContext, options: HoldLeaseOptio
     await takePoints(context, claims, before, {
       root,
       sessionId,
-      fence: lease.fence,
       words: purpose,
       paths: claimedPaths.includes('**') ? undefined : claimedPaths,
     })
@@ -103,7 +102,7 @@ async function takePoints(
   context: CommandContext,
   claims: WorkspaceClaims,
   before: Awaited<ReturnType<WorkspaceClaims['read']>>,
-  session: Pick<PointRequest, 'root' | 'sessionId' | 'fence' | 'words' | 'paths'>,
+  session: Pick<PointRequest, 'root' | 'sessionId' | 'words' | 'paths'>,
 ): Promise<void> {
   const { isNested, lastActsOf, takePoint } = await import('../../points/index.ts')
   if (isNested((await claims.read()).record, session.sessionId)) return

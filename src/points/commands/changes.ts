@@ -1,9 +1,10 @@
-import { defineBareCommand } from '../../command/define-command.ts'
+import { utf8Of } from '../../base/fs/paths.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { formatTime, plural, utcOption } from '../../cli/text/format.ts'
 import { table } from '../../cli/text/table.ts'
-import { visibleText } from '../../base/text/escape.ts'
-import { authorOf, type DescribedSet, listSets, remarksOn } from './describe-sets.ts'
-import { openChangeSets, workspaceOption } from './which-sets.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { type ChangeSet, type PathChange, readChanges, type WorktreeChangeSets } from '../index.ts'
+import { chooseSession, openChangeSets, workspaceOption } from './which-sets.ts'
 
 const shownSets = 20
 
@@ -38,6 +39,60 @@ export const changesCommand = defineBareCommand({
   },
 })
 
+/** A change set in the form that answers show. */
+export function describeSet(set: ChangeSet, changes: readonly PathChange[]) {
+  const count = (side: 'added' | 'removed'): number =>
+    changes.reduce((sum, change) => sum + (change[side] ?? 0), 0)
+  return {
+    id: set.id,
+    kind: set.kind,
+    session_id: set.session_id ?? null,
+    agent: set.agent ?? null,
+    words: set.words ?? null,
+    began_at: set.from.at,
+    ended_at: set.end === 'open' ? null : set.to.at,
+    end: set.end,
+    complete: set.isComplete,
+    head_moved: set.hasMovedHead,
+    undone: set.undone,
+    undoes: set.undoes,
+    added: count('added'),
+    removed: count('removed'),
+    files: changes.map(({ path, before, after, added = null, removed = null }) => ({
+      path: utf8Of(path),
+      change: before === undefined ? 'added' : after === undefined ? 'deleted' : 'changed',
+      added,
+      removed,
+    })),
+    left_out: [...new Set(set.to.left_out.map(({ path, why }) => `${utf8Of(path)} (${why})`))],
+  }
+}
+
+export type DescribedSet = ReturnType<typeof describeSet>
+
+/**
+ * Describes the newest change sets in which something was changed, oldest first; of one session, or of all.
+ * `more` is how many there are before them.
+ */
+export async function listSets(
+  { store, sets }: Pick<WorktreeChangeSets, 'store' | 'sets'>,
+  { session, limit }: { session?: string; limit: number },
+): Promise<{ sets: DescribedSet[]; more: number }> {
+  const sessionId = session === undefined ? undefined : chooseSession(sets, session)
+  const candidates = sets.filter(
+    ({ from, to, session_id }) =>
+      from.tree !== to.tree && (sessionId === undefined || session_id === sessionId),
+  )
+  // Some have no path that counts: twice as many as are shown suffice.
+  const newest = candidates.slice(-2 * limit)
+  const changes = await readChanges(store, newest, { countLines: true })
+  const described = newest
+    .map((set, index) => describeSet(set, changes[index] ?? []))
+    .filter(({ files }) => files.length > 0)
+    .slice(-limit)
+  return { sets: described, more: Math.max(0, candidates.length - described.length) }
+}
+
 export const nothingChanged = (workspace: string): string =>
   `nothing was changed in ${visibleText(workspace)} since the first restore point`
 
@@ -62,3 +117,20 @@ export const setTable = (
     ],
     columns,
   )
+
+/** The people's name of who made a change set. */
+export const authorOf = ({ kind, agent, session_id }: DescribedSet): string =>
+  kind === 'outside' ? 'outside' : (agent ?? session_id ?? '')
+
+/** What a reader of a change set must know besides its files. */
+function remarksOn({ end, complete, head_moved, undone, kind }: DescribedSet): string {
+  const remarks = [
+    end === 'open' && 'goes on',
+    end === 'unseen' && 'end not seen',
+    !complete && 'incomplete',
+    head_moved && kind !== 'outside' && 'HEAD moved',
+    undone === 'yes' && 'undone',
+    undone === 'partly' && 'partly undone',
+  ]
+  return remarks.filter((remark) => remark !== false).join(', ')
+}

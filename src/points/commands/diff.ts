@@ -16,7 +16,7 @@ import {
   readPatches,
   type WorktreeChangeSets,
 } from '../index.ts'
-import { authorOf, type DescribedSet, describeSet } from './describe-sets.ts'
+import { authorOf, type DescribedSet, describeSet } from './changes.ts'
 import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
 export const diffCommand = defineBareCommand({
@@ -62,20 +62,19 @@ export async function readPatch(
 ): Promise<{ sets: DescribedSet[]; patch: Buffer }> {
   const chosen = chooseSets(sets, what)
   const allChanges = await readChanges(store, chosen, { countLines: true })
-  const changes = allChanges.map((each) => each.filter(({ path }) => isChosenPath(path, paths)))
-  const described = chosen.map((set, index) => describeSet(set, changes[index] ?? []))
+  const described: DescribedSet[] = []
   const patches: Buffer[] = []
   for (const [index, set] of chosen.entries()) {
-    const [title] = described.slice(index)
-    if (title !== undefined && chosen.length > 1) patches.push(titleOf(title, format))
-    patches.push(await patchOf(store, set, changes[index] ?? [], format))
+    const changes = (allChanges[index] ?? []).filter(({ path }) => isChosenPath(path, paths))
+    const description = describeSet(set, changes)
+    described.push(description)
+    // A line before each of several diffs, which `git apply` skips.
+    const title = `# ${set.id}, ${authorOf(description)}, ${formatTime(set.from.at, format)}`
+    if (chosen.length > 1) patches.push(Buffer.from(`${visibleText(title)}\n`))
+    if (changes.length > 0) patches.push(await patchOf(store, set, changes, format))
   }
   return { sets: described, patch: Buffer.concat(patches) }
 }
-
-/** A line before each of several diffs, which `git apply` skips. */
-const titleOf = (set: DescribedSet, zone: { utc: boolean }): Buffer =>
-  Buffer.from(`${visibleText(`# ${set.id}, ${authorOf(set)}, ${formatTime(set.began_at, zone)}`)}\n`)
 
 /** The diff of these paths of a change set, as git formats it. */
 async function patchOf(
@@ -85,9 +84,8 @@ async function patchOf(
   { isStat, hasColour }: PatchFormat,
 ): Promise<Buffer> {
   const paths = new Set(changes.map(({ path }) => path))
-  if (paths.size === 0) return Buffer.alloc(0)
-  const isWanted = (path: string): boolean => paths.has(path)
-  const patches = await readPatches(store, set, isWanted, { hasColour: hasColour && !isStat })
+  const isColoured = hasColour && !isStat
+  const patches = await readPatches(store, set, (path) => paths.has(path), { hasColour: isColoured })
   const patch = Buffer.from(patches.map(({ text }) => text).join(''), 'latin1')
   return isStat ? await store.git(['apply', '--stat'], { input: patch }) : patch
 }

@@ -1,20 +1,23 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { utf8Of } from '../../base/fs/paths.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { openStore } from '../../cli/store.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
 import { plural } from '../../cli/text/format.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { assertCertain, assertNoConflicts, recoverUndo } from '../index.ts'
 import {
-  type DescribedUndo,
-  describePlan,
+  assertCertain,
+  assertNoConflicts,
   performUndo,
   type PlannedUndo,
   planUndoOf,
-  takeBackCommand,
-} from './perform-undo.ts'
+  recoverUndo,
+  sessionsOf,
+  stagedPaths,
+  type UndoResult,
+} from '../index.ts'
 import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
 const undoOptions = {
@@ -42,12 +45,16 @@ export const undoCommand = defineBareCommand({
   ],
   async run(context, { options, ...args }): Promise<DescribedUndo> {
     const { what, paths } = readWhat(args)
-    if (options.continue || options.abort) return await recover(options, what)
+    if (options.continue || options.abort) {
+      if ((options.continue && options.abort) || what !== undefined)
+        throw new StintError('ARG_ERROR', '--continue and --abort stand alone')
+      return await recover(options.workspace, options.continue ? 'continue' : 'abort')
+    }
     const opened = await openChangeSets(options.workspace)
     const chosen = chooseSets(opened.sets, what)
     if (!options.force && !options['dry-run']) assertCertain(chosen)
     const planned = await planUndoOf(opened, chosen, { paths: pathsInRoot(opened.store.root, paths) })
-    return await showAndPerform(context, planned, options)
+    return await showAndWrite(context, planned, options)
   },
   render: renderUndo,
 })
@@ -62,16 +69,14 @@ export const redoCommand = defineBareCommand({
   ],
   async run(context, { options }): Promise<DescribedUndo> {
     const opened = await openChangeSets(options.workspace)
-    const last = opened.sets.findLast(
-      ({ kind, undone, isRedo }) => kind === 'undo' && undone === 'no' && !isRedo,
-    )
+    const last = opened.sets.findLast(({ kind, undone }) => kind === 'undo' && undone === 'no')
     if (last === undefined) throw new StintError('NOT_FOUND', 'there is no undo here to take back')
-    return await showAndPerform(context, await planUndoOf(opened, [last], { isRedo: true }), options)
+    return await showAndWrite(context, await planUndoOf(opened, [last], { isRedo: true }), options)
   },
   render: renderUndo,
 })
 
-async function showAndPerform(
+async function showAndWrite(
   context: BareContext,
   planned: PlannedUndo,
   options: { 'dry-run': boolean; yes: boolean },
@@ -85,30 +90,84 @@ async function showAndPerform(
     const question = `Write ${plural(plan.changes.length, 'file')} in ${visibleText(root)}?`
     await confirm(false, isRedo ? 'redo' : 'undo', question)
   }
-  return await performUndo(planned)
+  return await writePlanned(planned)
 }
 
-async function recover(
-  options: { continue: boolean; abort: boolean; workspace: string | undefined },
-  what: string | undefined,
-): Promise<DescribedUndo> {
-  if ((options.continue && options.abort) || what !== undefined)
-    throw new StintError('ARG_ERROR', '--continue and --abort stand alone')
-  const { path: workspace } = findWorkspace(options.workspace)
-  const how = options.continue ? 'continue' : 'abort'
-  const { id, isRedo, written, changedByOthers } = await recoverUndo(workspace, how)
-  const effect = options.continue ? 'undone' : 'as before the undo'
+/** An undo as answers show it, before it is written. */
+export const describePlan = ({ root, sets, plan }: Pick<PlannedUndo, 'root' | 'sets' | 'plan'>) => ({
+  workspace: root,
+  /** The id of the undo; null if nothing was written. */
+  id: null as string | null,
+  undone_sets: sets.map(({ id }) => id),
+  dry_run: true,
+  files: plan.changes.map(({ path, from, to, isMerged }) => {
+    const changed = isMerged ? 'changed back, with later changes kept' : 'changed back'
+    return {
+      path: utf8Of(path),
+      effect: to === undefined ? 'deleted' : from === undefined ? 'brought back' : changed,
+    }
+  }),
+  conflicts: plan.conflicts.map(({ path, why }) => ({ path: utf8Of(path), why })),
+  /** Files that stay although the change sets made them, because they are ignored. */
+  kept: plan.kept.map(utf8Of),
+  /** Files whose undone contents are still staged in git. */
+  staged: [] as string[],
+  /** Files that were changed after a crash, and were left as they are. */
+  changed_since: [] as string[],
+  /** The command that takes this back; null if there is nothing to take back. */
+  take_back: null as string | null,
+})
+
+type DescribedUndo = ReturnType<typeof describePlan>
+
+/** Writes a planned undo, and notes it in the audit log of the sessions. Throws if it has conflicts. */
+export async function writePlanned(planned: PlannedUndo): Promise<DescribedUndo> {
+  const { root, sets, plan } = planned
+  assertNoConflicts(plan)
+  const described = describePlan(planned)
+  if (plan.changes.length === 0) return described
+  const result = await performUndo(planned)
+  const { id, written } = result
+  const detail = { undo: id, sets: described.undone_sets, files: written.length }
+  await auditUndo(sessionsOf(sets), root, detail)
+  const staged = await stagedPaths(root, written).catch(() => [])
   return {
-    workspace,
+    ...described,
     id,
-    undone_sets: [],
     dry_run: false,
-    files: written.map((path) => ({ path: utf8Of(path), effect })),
-    conflicts: [],
-    kept: [],
-    staged: [],
-    changed_since: changedByOthers.map(utf8Of),
-    take_back: options.abort ? null : takeBackCommand(id, isRedo),
+    staged: staged.map(utf8Of),
+    take_back: takeBackCommand(result),
+  }
+}
+
+const takeBackCommand = ({ id, isRedo }: UndoResult): string => (isRedo ? `stint undo ${id}` : 'stint redo')
+
+/** Most sessions have no record, or their agent has it open: the activity log has every undo. */
+async function auditUndo(
+  sessionIds: readonly string[],
+  root: string,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  if (sessionIds.length === 0) return
+  const store = await openStore(undefined, () => {})
+  for (const sessionId of sessionIds)
+    await store
+      .visit(sessionId, (visit) => visit.audit({ action: 'undo', subject: root, detail }))
+      .catch(() => {})
+  await store.close()
+}
+
+async function recover(directory: string | undefined, how: 'continue' | 'abort'): Promise<DescribedUndo> {
+  const { path: root } = findWorkspace(directory)
+  const result = await recoverUndo(root, how)
+  const effect = how === 'continue' ? 'undone' : 'as before the undo'
+  return {
+    ...describePlan({ root, sets: [], plan: { changes: [], conflicts: [], kept: [] } }),
+    id: result.id,
+    dry_run: false,
+    files: result.written.map((path) => ({ path: utf8Of(path), effect })),
+    changed_since: result.changedByOthers.map(utf8Of),
+    take_back: how === 'abort' ? null : takeBackCommand(result),
   }
 }
 

@@ -1,17 +1,10 @@
 import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
-import { matchName } from '../../cli/match-name.ts'
-import { findWorkspace } from '../../lease/index.ts'
+import { listNames, matchName } from '../../cli/match-name.ts'
 import { promptedSessions } from '../../hooks/session-prompt.ts'
-import {
-  type ChangeSet,
-  findStore,
-  pointsProblem,
-  readChangeSets,
-  readLastActs,
-  type WorktreeChangeSets,
-} from '../index.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { assertPoints, type ChangeSet, findStore, readChangeSets, type WorktreeChangeSets } from '../index.ts'
 
 export const workspaceOption = {
   workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },
@@ -30,14 +23,12 @@ export function readWhat(args: { positionals: readonly string[]; dashesAt?: numb
 /** Opens the change sets of the workspace around a directory. */
 export async function openChangeSets(directory: string | undefined): Promise<WorktreeChangeSets> {
   const { path: root } = findWorkspace(directory)
-  const problem = pointsProblem(root)
-  if (problem !== undefined)
-    throw new StintError('POINTS_OFF', `there are no restore points for ${root}: ${problem}`)
+  assertPoints(root)
   if (findStore(root) === undefined)
     throw new StintError('NOT_FOUND', `no restore point was taken in ${root} yet`, {
       hint: 'Points are taken when an agent with hooks, or `stint run --lock`, works there.',
     })
-  return await readChangeSets(root, await readLastActs(root))
+  return await readChangeSets(root)
 }
 
 /** Paths as a user wrote them, relative to the root of the worktree, in Latin-1. */
@@ -57,51 +48,44 @@ const isOpenToChoice = ({ kind, undone, from, to }: ChangeSet): boolean =>
  * The change sets that a name means, oldest first: `last` (the newest turn that is not undone), the beginning
  * of a set's id, or a session by its id, the beginning of it, or the name of its agent.
  */
-export function chooseSets(
-  sets: readonly ChangeSet[],
-  what = 'last',
-  live: readonly string[] = liveSessions(),
-): ChangeSet[] {
+export function chooseSets(sets: readonly ChangeSet[], what = 'last'): ChangeSet[] {
   if (what === 'last') {
     const last = sets.findLast(isOpenToChoice)
     if (last === undefined) throw new StintError('NOT_FOUND', 'no session has changed anything here')
     return [last]
   }
   const byId = sets.filter(({ id }) => id === what || (what.length >= 4 && id.startsWith(what)))
+  const ids = byId.map(({ id }) => id)
+  if (byId.length > 1) throw ambiguous(what, ids)
   if (byId.length === 1) return byId
-  if (byId.length > 1)
-    throw ambiguous(
-      what,
-      byId.map(({ id }) => id),
-    )
-  const sessionId = chooseSession(sets, what, live)
-  const own = sets.filter((set) => set.session_id === sessionId && isOpenToChoice(set))
-  if (own.length > 0) return own
+  const sessionId = chooseSession(sets, what)
+  const ownSets = sets.filter((set) => set.session_id === sessionId && isOpenToChoice(set))
+  if (ownSets.length > 0) return ownSets
   throw new StintError('NOT_FOUND', `everything that ${sessionId} changed is undone, or it changed nothing`)
 }
 
-/** The session that a name means; of an agent, its newest one. */
-export function chooseSession(sets: readonly ChangeSet[], name: string, live: readonly string[]): string {
-  const newestFirst = sets.toReversed()
-  const candidates = newestFirst.flatMap(({ kind, session_id: id, agent }) =>
-    kind !== 'turn' || id === undefined ? [] : [{ id, agent, isHere: false }],
-  )
+/** The session that a name means; of an agent, its newest one, unless several of its sessions live. */
+export function chooseSession(sets: readonly ChangeSet[], name: string): string {
+  const candidates = sets
+    .toReversed()
+    .flatMap(({ kind, session_id: id, agent }) =>
+      kind !== 'turn' || id === undefined ? [] : [{ id, agent, isHere: false }],
+    )
   const matches = [...new Set(matchName(name, candidates).items.map(({ id }) => id))]
-  const [first] = matches
-  if (first === undefined)
+  const [newest] = matches
+  if (newest === undefined)
     throw new StintError('NOT_FOUND', `${JSON.stringify(name)} is no change set and no session here`, {
       hint: '`stint changes` lists them.',
     })
-  const isAgentName = candidates.every(({ id }) => !id.startsWith(name))
-  const alive = matches.filter((id) => live.includes(id))
-  if (matches.length > 1 && (!isAgentName || alive.length > 1))
-    throw ambiguous(name, isAgentName ? alive : matches)
-  return first
+  if (matches.length === 1) return newest
+  if (candidates.some(({ id }) => id.startsWith(name))) throw ambiguous(name, matches)
+  const liveIds = new Set(promptedSessions(process.env).map(({ sessionId }) => sessionId))
+  const liveMatches = matches.filter((id) => liveIds.has(id))
+  if (liveMatches.length > 1) throw ambiguous(name, liveMatches)
+  return newest
 }
 
-const liveSessions = (): string[] => promptedSessions(process.env).map(({ sessionId }) => sessionId)
-
 const ambiguous = (name: string, ids: readonly string[]): StintError =>
-  new StintError('ARG_ERROR', `${JSON.stringify(name)} means ${ids.length}: ${ids.slice(0, 5).join(', ')}`, {
+  new StintError('ARG_ERROR', `${JSON.stringify(name)} means ${ids.length}: ${listNames(ids)}`, {
     hint: 'Write more of the id.',
   })

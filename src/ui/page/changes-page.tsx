@@ -74,6 +74,7 @@ export function ChangeMark({ row }: { row: ChangeRow }) {
   if (!row.complete) return <StateMark state="warn" label="Incomplete" />
   if (row.kind === 'outside') return <StateMark state="idle" label="Outside" />
   if (row.kind === 'undo') return <StateMark state="background" label="Undo" />
+  if (row.kind === 'redo') return <StateMark state="background" label="Redo" />
   return <StateMark state="ok" label="Turn" />
 }
 

@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { utf8Of } from '../../base/fs/paths.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { type DescribedSet, describeSet, listSets } from '../../points/commands/describe-sets.ts'
-import {
-  describePlan,
-  performUndo,
-  type PlannedUndo,
-  planUndoOf,
-} from '../../points/commands/perform-undo.ts'
+import { type DescribedSet, describeSet, listSets } from '../../points/commands/changes.ts'
+import { describePlan, writePlanned } from '../../points/commands/undo.ts'
 import {
   assertCertain,
   type ChangeSet,
@@ -16,10 +11,11 @@ import {
   type FilePatch,
   isInSet,
   listStores,
+  type PlannedUndo,
+  planUndoOf,
   type PointStore,
   readChanges,
   readChangeSets,
-  readLastActs,
   readPatches,
   readPoints,
 } from '../../points/index.ts'
@@ -48,7 +44,7 @@ export async function listChanges(query: RequestFields): Promise<ChangeList> {
 async function readSets(store: PointStore): Promise<ChangeSet[]> {
   const points = readPoints(store)
   if (points.at(-1)?.kind !== 'grant') return changeSets(points)
-  return (await readChangeSets(store.root, await readLastActs(store.root))).sets
+  return (await readChangeSets(store.root)).sets
 }
 
 const rowOf = ({ key, root }: PointStore, { files, ...set }: DescribedSet): ChangeRow => ({
@@ -113,16 +109,16 @@ export async function undoChange(body: RequestFields): Promise<UndoAnswer> {
   const planned = await planOf(readPlace(body))
   if (fingerprint(planned) !== body.need('plan'))
     throw new StintError('UNDO_STALE', 'files were changed since the undo was shown')
-  const { id, files, staged } = await performUndo(planned)
+  const { id, files, staged } = await writePlanned(planned)
   return { id, files: files.length, staged }
 }
 
 /** The undo of a change set; taking back an undo is a redo. Refused where the command needs `--force`. */
 async function planOf({ store, id }: { store: PointStore; id: string }): Promise<PlannedUndo> {
-  const opened = await readChangeSets(store.root, await readLastActs(store.root))
+  const opened = await readChangeSets(store.root)
   const set = needSet(opened.sets, id)
   assertCertain([set])
-  return await planUndoOf(opened, [set], { isRedo: set.kind === 'undo' && !set.isRedo })
+  return await planUndoOf(opened, [set], { isRedo: set.kind === 'undo' })
 }
 
 const fingerprint = ({ plan }: PlannedUndo): string =>
