@@ -79,6 +79,12 @@ export {
   type Visit,
   type VisitOptions,
 } from './session/index.ts'
-export type { SweepReport, SweepScope } from './sweep/report.ts'
-export type { KeepReason, RemoveReason } from './sweep/verdict.ts'
-export { sweep, type SweepOptions, type SweepProgress } from './sweep/index.ts'
+export {
+  type KeepReason,
+  type RemoveReason,
+  sweep,
+  type SweepOptions,
+  type SweepProgress,
+  type SweepReport,
+  type SweepScope,
+} from './sweep/index.ts'

@@ -79,7 +79,7 @@ export const stintCommands: CommandGroup = {
     },
     temp: {
       summary: 'show what is in the temp directory: sizes, owners, orphans, history',
-      load: async () => (await import('../sweep/commands/temp/temp.ts')).temp,
+      load: async () => (await import('../sweep/commands/temp.ts')).temp,
     },
     postgres: {
       summary: 'keep leases and sessions for several machines on a server',

@@ -1,14 +1,53 @@
 import { basename, join } from 'node:path'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
-import { type SpaceCounter, measureSteps } from '../base/fs/measure-tree.ts'
-import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
+import { type DiskSpace, measureSteps, type SpaceCounter } from '../base/fs/measure-tree.ts'
+import { nothingRemoved, type Removal, type RemovalFailure } from '../base/fs/remove-tree.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { listTracked, removeDeadTracked, deleteTrackedRecord } from '../scratch/tracked-record.ts'
 import { removeViaTrashSteps } from '../scratch/trash.ts'
 import type { JudgedEntry } from './judge-entry.ts'
-import { addToReport, type SweepReport } from './report.ts'
 import type { SweptDirectory } from './swept-directories.ts'
-import type { RemoveReason } from './verdict.ts'
+import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
+
+/** The result of a sweep: removed and kept entries, and failures. */
+export interface SweepReport {
+  removed: ({ path: string; type: EntryFacts['type']; reason: RemoveReason } & DiskSpace)[]
+  kept: { path: string; reason: KeepReason }[]
+  failures: RemovalFailure[]
+  /** The length of the removed files, in bytes. */
+  bytesFreed: number
+  /** What the disk has got back, in bytes: the blocks of files without another name, and of directories. */
+  diskBytesFreed: number
+  /** Files and directories removed, including those inside the listed entries; 0 in a dry run. */
+  entriesRemoved: number
+  /** False if the sweep ran out of its time budget. */
+  complete: boolean
+}
+
+export const emptyReport = (): SweepReport => ({
+  removed: [],
+  kept: [],
+  failures: [],
+  bytesFreed: 0,
+  diskBytesFreed: 0,
+  entriesRemoved: 0,
+  complete: true,
+})
+
+/** Adds the removal of one entry to the report. */
+export function addToReport(
+  report: SweepReport,
+  entry: Omit<SweepReport['removed'][number], keyof DiskSpace>,
+  { bytes, disk_bytes, removed, complete, failures }: Removal,
+): void {
+  report.bytesFreed += bytes
+  report.diskBytesFreed += disk_bytes
+  report.entriesRemoved += removed
+  report.complete &&= complete
+  // Not `push(...failures)`: a few hundred thousand arguments overflow the stack.
+  for (const failure of failures) report.failures.push(failure)
+  if (complete && failures.length === 0) report.removed.push({ ...entry, bytes, disk_bytes })
+}
 
 export interface RemoveEntryOptions {
   /** Reports what would be removed, measured by this counter, and changes nothing. */

@@ -6,9 +6,8 @@ import { runInTurns, runToEnd } from '../base/process/event-loop.ts'
 import { ownedRun } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
-import { removeEntry, type RemoveEntryOptions } from './remove-entry.ts'
-import { emptyReport, type SweepReport, type SweepScope } from './report.ts'
-import { directoriesIn, listSwept } from './swept-directories.ts'
+import { removeEntry, type RemoveEntryOptions, emptyReport, type SweepReport } from './remove-entry.ts'
+import { type SweepScope, directoriesIn, listSwept } from './swept-directories.ts'
 import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {

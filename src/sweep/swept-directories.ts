@@ -4,8 +4,11 @@ import { assertOwnHomeDirectory, homeUnsafe, stintHome, withHomeErrors } from '.
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ownDirectoryProblem } from '../base/fs/private-file.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
-import type { SweepScope } from './report.ts'
 import { sweptStamp } from './sweep-at-start.ts'
+
+/** What a sweep looks at. Sessions do not expire, so `sessions` is no part of `all`. */
+export const sweepScopes = ['all', 'sessions'] as const
+export type SweepScope = (typeof sweepScopes)[number]
 
 /** One directory whose entries the sweep judges. */
 export interface SweptDirectory {

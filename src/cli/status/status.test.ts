@@ -202,7 +202,7 @@ test('status works on a full disk and on a read-only one', async () => {
 test('a scratch that is too large to be measured in time is shown with a lower bound', async () => {
   await using world = new User()
   const path = plant(world, ownIdentity())
-  const { measureEntries } = await import('../../sweep/inventory/measure-entries.ts')
+  const { measureEntries } = await import('../../sweep/inventory.ts')
   for (let file = 0; file < 600; file++) writeFileSync(join(path, `file-${file}`), '1')
   vi.stubEnv('STINT_TMP_ROOT', world.tmp)
   try {

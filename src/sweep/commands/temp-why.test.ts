@@ -1,13 +1,13 @@
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { plant } from '../../../../test/support/plant.ts'
-import { dataOf, dead, type Entry, find, list, temp } from '../../../../test/support/temp-commands.ts'
-import { stintBin, World } from '../../../../test/support/world.ts'
-import { readOwner, writeOwner } from '../../../scratch/owner.ts'
-import { removeOwner, moveToTrash } from '../../../scratch/trash.ts'
-import { openRoot } from '../../../scratch/root.ts'
-import { createScratch } from '../../../scratch/scratch.ts'
+import { plant } from '../../../test/support/plant.ts'
+import { dataOf, dead, type Entry, find, list, temp } from '../../../test/support/temp-commands.ts'
+import { stintBin, World } from '../../../test/support/world.ts'
+import { readOwner, writeOwner } from '../../scratch/owner.ts'
+import { removeOwner, moveToTrash } from '../../scratch/trash.ts'
+import { openRoot } from '../../scratch/root.ts'
+import { createScratch } from '../../scratch/scratch.ts'
 
 interface Why {
   path: string

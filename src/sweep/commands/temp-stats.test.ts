@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { plant } from '../../../../test/support/plant.ts'
-import { dead } from '../../../../test/support/temp-commands.ts'
-import { Terminal } from '../../../../test/support/terminal.ts'
-import { stintBin, until, World } from '../../../../test/support/world.ts'
+import { plant } from '../../../test/support/plant.ts'
+import { dead } from '../../../test/support/temp-commands.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { stintBin, until, World } from '../../../test/support/world.ts'
 
 test('watch --json prints one object a line at each look, and ends after Ctrl-C with 130', async () => {
   await using world = new World()

@@ -1,22 +1,23 @@
-import { formatBytes } from '../../../base/text/size.ts'
-import { defineBareCommand } from '../../../command/define-command.ts'
-import type { Screen } from '../../../command/stdio.ts'
-import { findRoot } from '../../../scratch/index.ts'
+import { relative } from 'node:path'
+import { formatBytes } from '../../base/text/size.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { Screen } from '../../command/stdio.ts'
+import { findRoot } from '../../scratch/index.ts'
 import {
   type EntryTotals,
   type HistorySummary,
   type MeasuredEntry,
   measureEntries,
+  renderOwner,
   sortEntries,
   sumEntries,
   summarizeHistory,
-} from '../../index.ts'
-import { intervalOption, readInterval } from '../../../cli/interval.ts'
-import { showWork } from '../../../cli/terminal/progress.ts'
-import { watchScreen } from '../../../cli/terminal/watch-screen.ts'
-import { formatAge, formatSpace, plural } from '../../../cli/text/format.ts'
-import { table } from '../../../cli/text/table.ts'
-import { renderEntries } from './render-entries.ts'
+} from '../index.ts'
+import { intervalOption, readInterval } from '../../cli/interval.ts'
+import { showWork } from '../../cli/terminal/progress.ts'
+import { watchScreen } from '../../cli/terminal/watch-screen.ts'
+import { formatAge, formatDataSize, formatSpace, plural } from '../../cli/text/format.ts'
+import { type Column, table } from '../../cli/text/table.ts'
 
 const largestShown = 5
 
@@ -126,3 +127,32 @@ function renderHistory({ at, now }: StatsData, history: HistorySummary, columns:
     ),
   ]
 }
+
+/** Renders entries as a table, one line each; empty for no entries. */
+export const renderEntries = (
+  entries: readonly MeasuredEntry[],
+  rootPath: string,
+  columns: number,
+): string[] => table(entries, entryColumns(rootPath), columns)
+
+const entryColumns = (rootPath: string): Column<MeasuredEntry>[] => [
+  { title: 'KIND', cell: ({ kind }) => kind, spare: 3 },
+  { title: 'SIZE', cell: ({ disk_bytes }) => formatBytes(disk_bytes), align: 'right' },
+  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
+  { title: 'FILES', cell: ({ files }) => files, align: 'right', spare: 2 },
+  { title: 'AGE', cell: ({ age_ms }) => formatAge(age_ms), align: 'right' },
+  { title: 'OWNER', cell: renderOwner, cut: 'end', least: 14 },
+  { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 10, spare: 1 },
+  {
+    title: 'SWEEP',
+    cell: ({ orphan, reason }) => `${orphan ? 'removes' : 'keeps'} (${reason})`,
+    cut: 'end',
+    least: 20,
+  },
+  {
+    title: 'NAME',
+    cell: ({ path, tracks }) => [relative(rootPath, path), ...tracks.map((it) => `→ ${it.path}`)].join(' '),
+    cut: 'middle',
+    least: 12,
+  },
+]

@@ -13,13 +13,13 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { du } from '../../../../test/support/du.ts'
-import { deadPid, plant } from '../../../../test/support/plant.ts'
-import { dataOf, dead, find, list, temp } from '../../../../test/support/temp-commands.ts'
-import { Terminal } from '../../../../test/support/terminal.ts'
-import { isRoot, isRunning, type Running, until, World } from '../../../../test/support/world.ts'
-import { newRequestId } from '../../../base/text/id.ts'
-import { readOwner } from '../../../scratch/owner.ts'
+import { du } from '../../../test/support/du.ts'
+import { deadPid, plant } from '../../../test/support/plant.ts'
+import { dataOf, dead, find, list, temp } from '../../../test/support/temp-commands.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { isRoot, isRunning, type Running, until, World } from '../../../test/support/world.ts'
+import { newRequestId } from '../../base/text/id.ts'
+import { readOwner } from '../../scratch/owner.ts'
 
 /** Starts `stint run` with a program that runs until it is ended; it does not sweep at its start. */
 async function startRun(world: World, ...flags: string[]): Promise<Running> {

@@ -9,10 +9,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { deadPid, plant } from '../../../test/support/plant.ts'
-import { dataOf, temp } from '../../../test/support/temp-commands.ts'
-import { projectRoot, stintBin, until, World } from '../../../test/support/world.ts'
-import { ownIdentity } from '../../base/process/liveness.ts'
+import { deadPid, plant } from '../../test/support/plant.ts'
+import { dataOf, temp } from '../../test/support/temp-commands.ts'
+import { projectRoot, stintBin, until, World } from '../../test/support/world.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
 import type { HistorySummary, SweepRecord } from './history.ts'
 
 const dead = { ...ownIdentity(), pid: deadPid }

@@ -1,14 +1,20 @@
 import { join, relative, resolve } from 'node:path'
-import { codedError } from '../../base/errors/stint-error.ts'
-import { exists, listIfReadable } from '../../base/fs/exists.ts'
-import { isWithin, realParentPath } from '../../base/fs/paths.ts'
-import { runInTurns } from '../../base/process/event-loop.ts'
-import { type ContextLine, contextsContaining, readContexts } from '../../scratch/context-log.ts'
-import { readOwner } from '../../scratch/owner.ts'
-import { findRoot, type ScratchRoot } from '../../scratch/root.ts'
-import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
-import { listEntries, ownerFields, readTrackedLines } from './list-entries.ts'
-import { measureEntry } from './measure-entries.ts'
+import { codedError } from '../base/errors/stint-error.ts'
+import { exists, listIfReadable } from '../base/fs/exists.ts'
+import { isWithin, realParentPath } from '../base/fs/paths.ts'
+import { runInTurns } from '../base/process/event-loop.ts'
+import { type ContextLine, contextsContaining, readContexts } from '../scratch/context-log.ts'
+import { readOwner } from '../scratch/owner.ts'
+import { findRoot, type ScratchRoot } from '../scratch/root.ts'
+import {
+  listEntries,
+  type MeasuredEntry,
+  measureEntry,
+  ownerFields,
+  readTrackedLines,
+  type TempEntry,
+  type TrackedLine,
+} from './inventory.ts'
 
 /** A run in which other runs were started. */
 type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>

@@ -1,11 +1,10 @@
 import { join } from 'node:path'
-import { appendBoundedLog, readBoundedLog } from '../../base/fs/bounded-log.ts'
-import type { DiskSpace } from '../../base/fs/measure-tree.ts'
-import { ensureHome, stintHome } from '../../base/fs/home.ts'
-import { isCount, parseObject } from '../../base/text/fields.ts'
-import type { SweepReport } from '../report.ts'
-import { type EntryTotals, sumEntries } from './entry.ts'
-import { measureEntries } from './measure-entries.ts'
+import { appendBoundedLog, readBoundedLog } from '../base/fs/bounded-log.ts'
+import type { DiskSpace } from '../base/fs/measure-tree.ts'
+import { ensureHome, stintHome } from '../base/fs/home.ts'
+import { isCount, parseObject } from '../base/text/fields.ts'
+import type { SweepReport } from './remove-entry.ts'
+import { type EntryTotals, measureEntries, sumEntries } from './inventory.ts'
 
 /** What one sweep found in the temp directory, and what it removed: a line of the history. */
 export interface SweepRecord extends DiskSpace {
