@@ -1,13 +1,31 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { newSessionId } from '../base/text/id.ts'
-import { contentsOf, readPart } from './log/copy.ts'
-import { attestEnds, forkPoint, isSameEnd, type LogEnds } from './log/log-end.ts'
+import { giveWay } from '../base/process/event-loop.ts'
+import {
+  attestEnds,
+  codecs,
+  emptyLogEnd,
+  isSameEnd,
+  type LogEnd,
+  type LogEnds,
+  type LogName,
+} from './log/codec.ts'
+import { readBlob } from './log/read.ts'
+import {
+  type BlobName,
+  blobOf,
+  type CheckedHeader,
+  type Line,
+  linesForwards,
+  parseLogRecord,
+} from './log/record.ts'
 import { recoverLogs } from './log/recover.ts'
 import { verifyLogs } from './log/verify.ts'
 import { type Manifest, revised } from './manifest.ts'
-import type { Medium, ReadableMedium, SessionContents } from './medium.ts'
-import { assertIntact, checkSessionId, sessionLocked } from './session-errors.ts'
+import type { LogGroup, Medium, ReadableMedium, SessionContents } from './medium.ts'
+import { assertIntact, checkSessionId, logUnreadable, sessionLocked } from './session-errors.ts'
+import { turnType } from './state.ts'
 import { keyId } from './session-name.ts'
 
 /**
@@ -30,6 +48,13 @@ export async function forkSession(
   const audit = await readPart(source, 'audit', Math.max(journal.audited, isWhole ? last : 0))
   const ends = { journal: journal.end, audit: audit.end }
   await medium.load(attesting(manifestAt(seq), ends), contentsOf(source, { journal, audit }))
+}
+
+/** The last record of a fork: `at`, or the `last` intact one. `ARG_ERROR` if there is no such record. */
+function forkPoint(at: number | undefined, last: number): number {
+  const seq = at ?? last
+  if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
+  throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
 }
 
 /**
@@ -109,3 +134,69 @@ async function assertLoaded(medium: ReadableMedium, ends: LogEnds): Promise<void
   const { session_id: id } = medium.manifest
   throw new StintError('JOURNAL_CORRUPT', `${id} was changed while it was copied: nothing was created`)
 }
+
+/** The part of a log that is copied. */
+interface LogPart {
+  end: LogEnd
+  turns: number
+  /** How far the audit log had come, by the last checkpoint in this part of the journal. */
+  audited: number
+  blobs: Map<string, BlobName>
+}
+
+/** Reads a log up to a record. `JOURNAL_CORRUPT` or `AUDIT_CORRUPT` if a record is missing or changed. */
+async function readPart(medium: ReadableMedium, log: LogName, to: number): Promise<LogPart> {
+  const part: LogPart = { end: emptyLogEnd(log), turns: 0, audited: 0, blobs: new Map() }
+  const note = (line: Line, { audit }: CheckedHeader): void => {
+    part.audited = audit?.count ?? part.audited
+    const blob = blobOf(line.bytes)
+    if (blob !== undefined) part.blobs.set(blob.sha256, blob)
+  }
+  for await (const { end, turns } of groupsOf(medium, log, to, note)) {
+    part.end = end
+    part.turns += turns
+  }
+  return part
+}
+
+/** The contents of a session up to the ends of these parts. */
+const contentsOf = (medium: ReadableMedium, parts: Record<LogName, LogPart>): SessionContents => ({
+  groups: (log) => groupsOf(medium, log, parts[log].end.seq),
+  async *blobs() {
+    for (const name of new Map([...parts.journal.blobs, ...parts.audit.blobs]).values())
+      yield { sha256: name.sha256, content: Buffer.from(await readBlob(medium, name)) }
+  },
+})
+
+/** Reads the lines of a log up to a record, checked, in groups as large as the regions of the medium. */
+async function* groupsOf(
+  medium: ReadableMedium,
+  log: LogName,
+  to: number,
+  onLine: (line: Line, header: CheckedHeader) => void = () => {},
+): AsyncGenerator<LogGroup> {
+  const { follows, sumOf } = codecs[log]
+  let end = emptyLogEnd(log)
+  for await (const region of medium.regions(log, { from: 1, backwards: false })) {
+    const group = { lines: [] as Buffer[], lastAt: 0, turns: 0 }
+    for (const line of linesForwards(region)) {
+      if (end.seq === to) break
+      const { header } = line
+      const isNext = header?.seq === end.seq + 1 && (follows === undefined || follows(line.bytes, end.sum))
+      if (header === undefined || !isNext) throw unreadable(medium, log, to)
+      end = { seq: header.seq, sum: sumOf(line.bytes) }
+      group.lines.push(region.bytes.subarray(line.start, line.end + 1))
+      group.lastAt = header.at
+      if (header.isOwn && parseLogRecord(line.bytes).type === turnType) group.turns += 1
+      onLine(line, header)
+    }
+    const { lines, ...facts } = group
+    if (lines.length > 0) yield { ...facts, lines: Buffer.concat(lines), end }
+    if (end.seq === to) return
+    await giveWay()
+  }
+  if (end.seq < to) throw unreadable(medium, log, to)
+}
+
+const unreadable = ({ manifest }: ReadableMedium, log: LogName, to: number): Error =>
+  logUnreadable(manifest.session_id, log, to)

@@ -20,7 +20,6 @@ import {
   type LogContext,
   type LogLimits,
   openLog,
-  type Recovery,
   type SessionLog,
 } from './session-log.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
@@ -60,7 +59,7 @@ export function createStore<M extends Medium>(
   limits: LogLimits = defaultLimits,
 ): MediumStore<M> {
   const clock = recordClock(given)
-  const contextOf = ({ check }: RegisteredSecrets): LogContext => ({ clock, check, limits })
+  const contextOf = (secrets: RegisteredSecrets): LogContext => ({ clock, secrets, limits })
 
   async function sessionOf(
     held: SessionLog,
@@ -72,7 +71,6 @@ export function createStore<M extends Medium>(
       assertWrittenBy(medium.id, id, store)
       return new LiveSession({
         held,
-        recovery: held.recovered as Recovery,
         secrets,
         snapshots,
         fork: (options) => fork(id, options, secrets),
@@ -197,7 +195,7 @@ export function createStore<M extends Medium>(
     const held = await openLog(medium, id, hold, contextOf(secrets))
     await held.release()
     // The holder that has lost the session: another one may have taken it since the first look.
-    return held.recovered?.report.tookOverFrom
+    return held.recovered.report.tookOverFrom
   }
 
   /** Made when it is first used: most programs hold their sessions themselves. */

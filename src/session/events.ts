@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import type { LogName } from './log/log-end.ts'
+import type { LogName } from './log/codec.ts'
 import type { StoredRecord } from './log/record.ts'
 import { ownPrefix } from './state.ts'
 import type { EventOptions, SessionEvent } from './store.ts'

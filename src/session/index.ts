@@ -27,7 +27,7 @@ export {
   silenceMs,
 } from './holder.ts'
 export { emptyLogEnds } from './log/codec.ts'
-export { isSameEnd, type LogEnd, type LogEnds, type LogName } from './log/log-end.ts'
+export { isSameEnd, type LogEnd, type LogEnds, type LogName } from './log/codec.ts'
 export {
   attestedBy,
   type Facts,

@@ -4,17 +4,17 @@ import { closeAtEnd } from './close-at-end.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { beatMs } from './holder.ts'
 import { sessionClosed } from './session-errors.ts'
-import { attestEnds, type LogName } from './log/log-end.ts'
+import { attestEnds, type LogName } from './log/codec.ts'
 import type { LogEntry, StoredReceipt } from './log/record.ts'
 import type { RecordOptions } from './log/writer.ts'
 import type { Manifest } from './manifest.ts'
 import { checkEvent, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
-import type { Recovery, SessionLog } from './session-log.ts'
+import type { SessionLog } from './session-log.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, OpenAct, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import { type FoldedState, isCritical, isWorthIt, slotType, turnType, visitedRecords } from './state.ts'
+import { type FoldedState, isCritical, isWorthIt, slotType, turnType } from './state.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -30,7 +30,6 @@ import type {
 /** The parts of a session that its store provides. */
 export interface SessionContext {
   held: SessionLog
-  recovery: Recovery
   secrets: RegisteredSecrets
   snapshots: SnapshotPolicy
   fork: (options: ForkOptions) => Promise<Session>
@@ -38,9 +37,6 @@ export interface SessionContext {
 
 /** `Array.isArray` does not tell TypeScript that a readonly array is one. */
 const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEvent[] => Array.isArray(given)
-
-/** A session without turns takes a snapshot after so many bytes: a reader or a resume replays no more. */
-const overdueBytes = 8 << 20
 
 /** The session of a store, on whatever driver: keeps the state up to date with what it writes. */
 export class LiveSession implements Session {
@@ -55,10 +51,8 @@ export class LiveSession implements Session {
   /** The values that this process has set, for all objects that have the same slot open. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
-  /** The last record in the newest snapshot, and about how many bytes were appended since. */
-  #snapshotAt: { seq: number; bytes: number }
-  /** The record before which no other snapshot of a long stretch is tried. */
-  #notBefore = 0
+  /** Is a snapshot of a long stretch under way, or has it failed, on a full disk for example? */
+  #isSnapshotTried = false
   /** The last record before the disk was full. */
   #fullAfter: number | undefined
   #recordedClose: Promise<void> | undefined
@@ -66,19 +60,19 @@ export class LiveSession implements Session {
   #closed = false
 
   constructor(context: SessionContext) {
-    const { held, recovery, secrets } = context
+    const { held, secrets } = context
+    const { state, report } = held.recovered
     this.#context = context
     this.#held = held
-    this.#state = recovery.state
-    this.report = recovery.report
+    this.#state = state
+    this.report = report
     this.secrets = secrets
-    this.#snapshotAt = { seq: recovery.report.snapshot ?? 0, bytes: recovery.bytes }
     this.#acts = new SessionActs(
       {
         append: (log, entry, options) => this.#append(log, entry, options),
         records: (log) => held.records(log),
       },
-      recovery.state,
+      state,
       secrets,
     )
     this.#beating = setInterval(() => this.#quietly(() => held.beat()), beatMs).unref()
@@ -128,8 +122,9 @@ export class LiveSession implements Session {
     const entries = events.map((event) => makeEventEntry(event, this.secrets.gate))
     this.#assertOpen()
     if (entries.length === 0) return []
-    for (const { json } of entries) this.#count(json)
-    return await this.#held.appendAll(entries, options).catch(this.#noteFailure)
+    const appended = this.#held.appendAll(entries, options)
+    this.#snapshotIfOverdue()
+    return await appended.catch(this.#noteFailure)
   }
 
   /** Appends events, and takes a snapshot if one of them is critical. */
@@ -141,13 +136,8 @@ export class LiveSession implements Session {
     const wanted = events.some((event) => isCritical(this.#context.snapshots, event))
     const receipts = await append()
     // The records are on disk: nothing that happens now may reject their append.
-    if (wanted) await this.#quietly(() => this.#snapshotFrom(this.lastSeq))
+    if (wanted && this.#held.sinceSnapshot.records > 0) await this.#quietly(() => this.#trySnapshot())
     return receipts
-  }
-
-  /** Takes a snapshot, unless there is one that has this record. */
-  async #snapshotFrom(seq: number): Promise<void> {
-    if (this.#snapshotAt.seq < seq) await this.#trySnapshot()
   }
 
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
@@ -155,7 +145,7 @@ export class LiveSession implements Session {
     const entry = makeExactEntry({ type: turnType, data }, this.secrets.gate)
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
     const { snapshots } = this.#context
-    const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#sinceSnapshot)
+    const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
     return { turn, seq, snapshot: worthIt && (await this.#trySnapshot()) }
   }
 
@@ -210,8 +200,7 @@ export class LiveSession implements Session {
 
   async #snapshot(isClosing = false): Promise<void> {
     this.#assertOpen()
-    const seq = await takeSnapshot(this.#held, this.#state, this.secrets, isClosing)
-    this.#snapshotAt = { seq, bytes: 0 }
+    await this.#held.snapshot(isClosing)
   }
 
   async annotate({ title, workspace, mode }: Parameters<Session['annotate']>[0]): Promise<void> {
@@ -260,17 +249,12 @@ export class LiveSession implements Session {
     const held = this.#held
     // Commit records that no caller has awaited, too: the revision attests where the logs end.
     await held.flush()
-    if (this.#sinceSnapshot.records > 0) await this.#trySnapshot(true)
+    if (held.sinceSnapshot.records > 0) await this.#trySnapshot(true)
     await held.revise({ kind: 'close', ...attestEnds(held.ends), turns: this.#state.turns })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-
-  get #sinceSnapshot(): { records: number; bytes: number } {
-    const { seq, bytes } = this.#snapshotAt
-    return { records: this.#held.lastSeq - seq, bytes }
   }
 
   /** A failure does not matter: a snapshot is a cache, and without it the next resume only takes longer. */
@@ -291,22 +275,18 @@ export class LiveSession implements Session {
 
   #append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     this.#assertOpen()
-    if (log === 'journal') this.#count(entry.json)
-    return this.#held.append(log, entry, options)
+    const appended = this.#held.append(log, entry, options)
+    this.#snapshotIfOverdue()
+    return appended
   }
 
-  /** Counts what is appended. A session without turns takes a snapshot after a long stretch without one. */
-  #count(json: string): void {
-    this.#snapshotAt.bytes += json.length
-    const { seq, bytes } = this.#snapshotAt
-    const isOverdue = this.lastSeq - seq >= visitedRecords || bytes >= overdueBytes
-    if (!isOverdue || this.lastSeq < this.#notBefore) return
-    if (this.#context.snapshots.at === 'never') return
-    // One at a time, and if it fails, on a full disk for example, not again with every record.
-    this.#notBefore = this.lastSeq + visitedRecords
-    void this.#quietly(async () => {
-      if (await this.#trySnapshot()) this.#notBefore = 0
-    })
+  /** A session without turns takes a snapshot after a long stretch without one. */
+  #snapshotIfOverdue(): void {
+    const isOverdue = this.#held.isSnapshotOverdue
+    if (!isOverdue) this.#isSnapshotTried = false
+    if (!isOverdue || this.#isSnapshotTried || this.#context.snapshots.at === 'never') return
+    this.#isSnapshotTried = true
+    void this.#quietly(() => this.#trySnapshot())
   }
 
   #assertOpen(): void {
@@ -357,11 +337,3 @@ export async function giveBack(held: SessionLog): Promise<void> {
     throw error
   }
 }
-
-/** Saves the state for the next recovery. Returns the last record in it. */
-export const takeSnapshot = async (
-  held: SessionLog,
-  state: FoldedState,
-  { gate }: RegisteredSecrets,
-  isClosing = false,
-): Promise<number> => await held.snapshot(state, ({ value }) => gate.stringify(value), isClosing)

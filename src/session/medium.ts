@@ -1,4 +1,4 @@
-import type { LogEnd, LogEnds, LogName } from './log/log-end.ts'
+import type { LogEnd, LogEnds, LogName } from './log/codec.ts'
 import type { Manifest } from './manifest.ts'
 import type { Holder, ListOptions, RemoveOptions, SessionSummary } from './store.ts'
 

@@ -1,16 +1,17 @@
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { giveWay } from '../base/process/event-loop.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { loadVerified } from './copy-session.ts'
-import { findBlob, readBlob } from './log/blobs.ts'
-import { codecs, emptyLogEnd, encodeLine } from './log/codec.ts'
-import { findIntactLines, type IntactLine, type IntactLines, LineReader } from './log/intact-lines.ts'
-import type { LogEnd, LogName } from './log/log-end.ts'
+import { codecs, emptyLogEnd, type LogEnd, type LogName } from './log/codec.ts'
+import { findBlob, readBlob } from './log/read.ts'
+import { type BlobName, type CheckedHeader, type Line, linesForwards, parseLogRecord } from './log/record.ts'
 import { readSnapshotHead } from './log/snapshot.ts'
 import { verifyLogs } from './log/verify.ts'
 import { attestedBy, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import type { Leftover, LogGroup, Medium, ReadableMedium } from './medium.ts'
 import { damageFound, sessionLocked } from './session-errors.ts'
+import { turnType } from './state.ts'
 import type { Health } from './store.ts'
 
 /** The numbers of records in the damaged log. */
@@ -94,6 +95,13 @@ function assertDamaged(id: string, health: Health): void {
   })
 }
 
+/** A line that is as it was written. A repair keeps only these facts of each in memory. */
+interface IntactLine extends CheckedHeader {
+  isTurn: boolean
+  blob: BlobName | undefined
+  place: Leftover
+}
+
 /** The lines of a log that are copied, and what is missing. */
 interface SalvagedLog extends Pick<RepairedLog, 'missing' | 'unreadable'> {
   lines: IntactLine[]
@@ -110,39 +118,81 @@ interface Salvage {
 async function salvageLogs(medium: ReadableMedium): Promise<Salvage> {
   const attested = attestedBy(medium.manifest)
   const snapshot = await readSnapshotHead(medium)
-  const known = [medium.ends, ...(snapshot === undefined ? [] : [snapshot.ends])]
-  const journalSeq = Math.max(attested.seq, ...known.map(({ journal }) => journal.seq))
-  const auditSeq = Math.max(attested.audit?.count ?? 0, ...known.map(({ audit }) => audit.seq))
+  const ends = [medium.ends, ...(snapshot === undefined ? [] : [snapshot.ends])]
+  const journalSeq = Math.max(attested.seq, ...ends.map(({ journal }) => journal.seq))
+  const auditSeq = Math.max(attested.audit?.count ?? 0, ...ends.map(({ audit }) => audit.seq))
   const journal = withoutUnfinished(await findIntactLines(medium, 'journal'), journalSeq)
   const audit = await findIntactLines(medium, 'audit')
-  const missing: string[] = []
+  const lostBlobs = new Set<string>()
   for (const { blob } of [...journal.lines, ...audit.lines])
-    if (blob !== undefined && (await findBlob(medium, blob)) === undefined) missing.push(blob.sha256)
-  const lost = new Set(missing)
+    if (blob !== undefined && (await findBlob(medium, blob)) === undefined) lostBlobs.add(blob.sha256)
   const salvaged = ({ lines, unreadable }: IntactLines, lastSeq: number): SalvagedLog => {
-    const kept = lines.filter(({ blob }) => blob === undefined || !lost.has(blob.sha256))
-    return { lines: kept, unreadable, missing: gapsIn(kept, Math.max(lastSeq, lines.at(-1)?.seq ?? 0)) }
+    const readable = lines.filter(({ blob }) => blob === undefined || !lostBlobs.has(blob.sha256))
+    const missing = gapsIn(readable, Math.max(lastSeq, lines.at(-1)?.seq ?? 0))
+    return { lines: readable, unreadable, missing }
   }
+  const audited = journal.lines.reduce((most, line) => Math.max(most, line.audit?.count ?? 0), auditSeq)
   return {
     journal: salvaged(journal, journalSeq),
-    audit: salvaged(audit, Math.max(auditSeq, journal.audited)),
-    blobs: [...lost],
+    audit: salvaged(audit, audited),
+    blobs: [...lostBlobs],
   }
+}
+
+/** The intact lines of a damaged log, in order, and the bytes in which there are none. */
+type IntactLines = Pick<SalvagedLog, 'lines' | 'unreadable'>
+
+async function findIntactLines(medium: ReadableMedium, log: LogName): Promise<IntactLines> {
+  const lines = new Map<number, IntactLine>()
+  const unreadable: Leftover[] = []
+  const onUnreadable = ({ region: { segment }, offset, next }: Line): void => {
+    const last = unreadable.at(-1)
+    if (last?.segment === segment && last.offset + last.bytes === offset) last.bytes = next - last.offset
+    else unreadable.push({ segment, offset, bytes: next - offset })
+  }
+  for await (const { line, header } of intactLines(medium, log, onUnreadable)) {
+    const { type, blob } = parseLogRecord(line.bytes)
+    const place = { segment: line.region.segment, offset: line.offset, bytes: line.end - line.start }
+    if (!lines.has(header.seq)) lines.set(header.seq, { ...header, isTurn: type === turnType, blob, place })
+  }
+  return { lines: [...lines.values()].sort((a, b) => a.seq - b.seq), unreadable }
+}
+
+/** How many lines are read before the event loop may run. */
+const linesPerLook = 32
+
+/** Reads the lines of a log that are as they were written. */
+async function* intactLines(
+  medium: ReadableMedium,
+  log: LogName,
+  onUnreadable: (line: Line) => void = () => {},
+): AsyncGenerator<{ line: Line; header: CheckedHeader }> {
+  let count = 0
+  for await (const region of medium.regions(log, { from: 0, backwards: false }))
+    for (const line of linesForwards(region)) {
+      if (++count % linesPerLook === 0) await giveWay()
+      const { header } = line
+      if (header === undefined || !isAsHashed(line.bytes, log) || !isJson(line.bytes)) onUnreadable(line)
+      else yield { line, header }
+    }
+}
+
+const isJson = (line: Buffer): boolean => ifPossible(() => parseLogRecord(line)) !== undefined
+
+/** Does an audit line match its own hash, whatever line came before it? */
+function isAsHashed(line: Buffer, log: LogName): boolean {
+  const [, previous = ''] = ending.audit.exec(line.toString('latin1', Math.max(0, line.length - 240))) ?? []
+  return codecs[log].follows?.(line, previous) ?? true
 }
 
 /**
  * Drops the records at the end whose append is not complete: a crash during the append leaves them, and its
  * writer never acknowledged one of them. Those up to `attestedSeq` were acknowledged.
  */
-function withoutUnfinished(journal: IntactLines, attestedSeq: number): IntactLines {
-  const lastWhole = journal.lines.findLastIndex(({ seq, isContinued }) => seq <= attestedSeq || !isContinued)
-  const dropped = journal.lines.slice(lastWhole + 1)
-  const bytes = dropped.map(({ segment, offset, bytes: length }) => ({ segment, offset, bytes: length }))
-  return {
-    ...journal,
-    lines: journal.lines.slice(0, lastWhole + 1),
-    unreadable: [...journal.unreadable, ...bytes],
-  }
+function withoutUnfinished({ lines, unreadable }: IntactLines, attestedSeq: number): IntactLines {
+  const lastWhole = lines.findLastIndex(({ seq, continued }) => seq <= attestedSeq || !continued)
+  const dropped = lines.slice(lastWhole + 1).map(({ place }) => place)
+  return { lines: lines.slice(0, lastWhole + 1), unreadable: [...unreadable, ...dropped] }
 }
 
 /**
@@ -154,12 +204,12 @@ function incompleteAppends(lines: readonly IntactLine[], missing: readonly Recor
   const lastMissing = new Set(missing.map(({ to }) => to))
   const ranges: RecordNumbers[] = []
   let from: number | undefined
-  for (const { seq, group, isContinued } of lines) {
+  for (const { seq, group, continued = false } of lines) {
     const first = from ?? seq
     const lostEarlier = group < first && lastMissing.has(first - 1)
-    const lostNext = isContinued && firstMissing.has(seq + 1)
-    if (lostNext || (lostEarlier && !isContinued)) ranges.push({ from: first, to: seq })
-    from = isContinued && !lostNext ? first : undefined
+    const lostNext = continued && firstMissing.has(seq + 1)
+    if (lostNext || (lostEarlier && !continued)) ranges.push({ from: first, to: seq })
+    from = continued && !lostNext ? first : undefined
   }
   return ranges
 }
@@ -183,12 +233,12 @@ async function copySalvage(
   now: number,
 ): Promise<string> {
   const id = newSessionId()
-  const groupsOf = (log: LogName) => renumbered(medium, log, salvage[log].lines)
+  const groups = (log: LogName) => renumbered(medium, log, salvage[log].lines)
   const blobs = [...salvage.journal.lines, ...salvage.audit.lines].flatMap(({ blob }) => blob ?? [])
   const contents = {
-    groups: groupsOf,
+    groups,
     async *blobs() {
-      for (const name of new Map(blobs.map((each) => [each.sha256, each])).values())
+      for (const name of new Map(blobs.map((blob) => [blob.sha256, blob])).values())
         yield { sha256: name.sha256, content: Buffer.from(await readBlob(medium, name)) }
     },
   }
@@ -196,8 +246,8 @@ async function copySalvage(
     kind: 'repair',
     original: manifestOfCopy(medium.manifest),
     ends: {
-      journal: await endOf('journal', groupsOf('journal')),
-      audit: await endOf('audit', groupsOf('audit')),
+      journal: await endOf('journal', groups('journal')),
+      audit: await endOf('audit', groups('audit')),
     },
     turns: salvage.journal.lines.filter(({ isTurn }) => isTurn).length,
   } as const
@@ -222,29 +272,46 @@ async function* renumbered(
   log: LogName,
   lines: readonly IntactLine[],
 ): AsyncGenerator<LogGroup> {
-  const codec = codecs[log]
-  const reader = new LineReader(medium, log)
   let end: LogEnd = emptyLogEnd(log)
   let [text, turns] = ['', 0]
-  for (const [index, line] of lines.entries()) {
-    const seq = index + 1
-    const body = (await reader.read(line)).replace(opening, '').replace(ending[log], '')
-    const made = encodeLine(codec, { seq, at: line.at, group: seq, epoch: 1 }, body, end.sum)
-    end = { seq, sum: made.sum }
-    text += `${made.line}\n`
-    if (line.isTurn) turns += 1
+  for await (const { line, header } of inOrder(medium, log, lines)) {
+    const seq = end.seq + 1
+    const body = line.bytes.toString().replace(opening, '').replace(ending[log], '')
+    const encoded = codecs[log].encode({ seq, at: header.at, group: seq, epoch: 1 }, body, end.sum)
+    end = { seq, sum: encoded.sum }
+    text += `${encoded.line}\n`
+    if (lines[seq - 1]?.isTurn) turns += 1
     if (text.length < groupBytes && seq < lines.length) continue
-    yield { lines: Buffer.from(text), end, lastAt: line.at, turns }
+    yield { lines: Buffer.from(text), end, lastAt: header.at, turns }
     ;[text, turns] = ['', 0]
   }
 }
 
-const opening = /^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,/
+/** Reads these lines again, in the order of their numbers. A log whose lines were moved is read repeatedly. */
+async function* inOrder(
+  medium: ReadableMedium,
+  log: LogName,
+  lines: readonly IntactLine[],
+): AsyncGenerator<{ line: Line; header: CheckedHeader }> {
+  let next = 0
+  while (next < lines.length) {
+    const before = next
+    for await (const intact of intactLines(medium, log)) {
+      if (intact.header.seq !== lines[next]?.seq) continue
+      next += 1
+      yield intact
+    }
+    if (next === before) throw new Error(`record ${lines[next]?.seq} is no longer there`)
+  }
+}
 
-/** What follows the body of a line: marks of its group, its place in the chain, and the checksum. */
+/** The header of a line: its number, its group, and what it says about other lines. */
+const opening = /^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,(?:"continued":true,)?(?:"audit":\{[^}]*\},)?/
+
+/** What follows the body of a line: its place in the chain, and the checksum. */
 const ending: Record<LogName, RegExp> = {
-  journal: /(?:,"continued":true)?(?:,"audit":\{"count":\d+,"head":"[0-9a-f]{64}"\})?,"crc":"[0-9a-f]{8}"\}$/,
-  audit: /,"prev":"[0-9a-f]{64}","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/,
+  journal: /,"crc":"[0-9a-f]{8}"\}$/,
+  audit: /,"prev":"([0-9a-f]{64})","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/,
 }
 
 async function endOf(log: LogName, groups: AsyncIterable<LogGroup>): Promise<LogEnd> {

@@ -1,7 +1,6 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import type { StoredRecord } from './log/record.ts'
 import { eventOf, isVisible } from './events.ts'
-import { requiredLiteral } from './required-literal.ts'
 
 /** Where a pattern was found in a record. */
 export interface Match {
@@ -19,10 +18,8 @@ export interface FoundRecord extends Match, Pick<StoredRecord, 'seq' | 'at' | 't
  * JSON, in which a text may have escapes: `needles` are the forms in which it can stand in a line.
  */
 export class SearchQuery {
-  /** A record matches only if its line has one of these strings; undefined if any line may match. */
+  /** A record matches only if its line has one of these strings; undefined for a regular expression. */
   readonly needles: readonly string[] | undefined
-  /** A part that all needles have: looking for it alone is faster than looking for each of them. */
-  readonly anchor: string | undefined
   /** The text, if it may also have been typed as JSON shows it: with quotes or backslashes. */
   readonly #json: string | undefined
   /** Where the first match begins; -1 if there is none. */
@@ -41,11 +38,8 @@ export class SearchQuery {
       const escaped = jsonForm(pattern)
       this.#json = escaped === pattern || hasControlCharacter(pattern) ? undefined : pattern
       this.needles = this.#json === undefined ? [escaped] : [escaped, this.#json]
-      this.anchor = this.#json === undefined ? undefined : longestPlainPart(pattern)
       this.#find = (text) => text.indexOf(pattern)
     } else {
-      const literal = requiredLiteral(pattern)
-      this.needles = literal === undefined ? undefined : [jsonForm(literal)]
       // Without `g` and `y`: they make a regular expression remember where it stopped.
       const regex = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ''))
       this.#find = (text) => regex.exec(text)?.index ?? -1
@@ -119,12 +113,6 @@ const jsonForm = (text: string): string =>
     .slice(1, -1)
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`)
-
-/** The longest part of a text that JSON shows as it is; undefined if it is too short to skip much. */
-function longestPlainPart(text: string): string | undefined {
-  const parts = text.split(/["\\\u2028\u2029\ud800-\udfff]/).sort((a, b) => b.length - a.length)
-  return parts[0] !== undefined && parts[0].length >= 3 ? parts[0] : undefined
-}
 
 /** JSON never has these as they are. */
 const hasControlCharacter = (text: string): boolean => [...text].some((char) => char < ' ')

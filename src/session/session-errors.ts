@@ -5,7 +5,7 @@ import { thisMachine } from '../base/process/platform.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { isSessionId } from '../base/text/id.ts'
-import type { LogName } from './log/log-end.ts'
+import type { LogName } from './log/codec.ts'
 import type { Health, Holder, LogHealth } from './store.ts'
 
 /** `SESSION_ID_INVALID` unless this can be a session id. An id from outside may become a part of a path. */

@@ -1,33 +1,23 @@
 import type { Clock } from '../base/process/clock.ts'
-import { codecs, emptyLogEnd, encodeCheckpoint, encodeEntry, maxInlineBytes } from './log/codec.ts'
-import { nameBlob } from './log/blobs.ts'
-import { linesBackwards } from './log/lines.ts'
-import { isSameEnd, type LogEnds, type LogName, logNames } from './log/log-end.ts'
-import { type LogRange, readBackwards, readRecords } from './log/read.ts'
-import { checkRecord, type LogEntry, type StoredReceipt, type StoredRecord } from './log/record.ts'
+import { emptyLogEnd, encodeBody, type LogEnds, type LogName, maxInlineBytes } from './log/codec.ts'
+import { type LogRange, nameBlob, readBackwards, readRecords } from './log/read.ts'
+import type { LogEntry, StoredReceipt, StoredRecord } from './log/record.ts'
 import { damageRecovered, recoverLogs } from './log/recover.ts'
-import { encodeSnapshot, readSnapshotHead, type SavedSlots } from './log/snapshot.ts'
+import { encodeSnapshot, type SavedSlots } from './log/snapshot.ts'
 import { verifyLogs } from './log/verify.ts'
 import { LogWriter, OperationQueue, type RecordBody, type RecordOptions } from './log/writer.ts'
 import { type Manifest, revised, type Revision } from './manifest.ts'
 import type { HeldMedium, LogTail, Medium, SessionHold } from './medium.ts'
 import { damageFound, sessionClosed } from './session-errors.ts'
-import {
-  brokenSlots,
-  emptyState,
-  type FoldedState,
-  nothingToReport,
-  type StoredSlot,
-  turnType,
-  visitedRecords,
-} from './state.ts'
+import type { RegisteredSecrets } from './session-secrets.ts'
+import { brokenSlots, emptyState, type FoldedState, turnType } from './state.ts'
 import type { AppendOptions, RecoveryReport } from './store.ts'
 
 /** What a session needs besides its medium. */
 export interface LogContext {
   clock: Clock
-  /** Throws if the bytes contain a registered secret: entries arrive redacted, finished bytes are checked. */
-  check: (bytes: Uint8Array) => void
+  /** Entries arrive without secrets; finished bytes are checked. */
+  secrets: Pick<RegisteredSecrets, 'check' | 'gate'>
   limits: LogLimits
 }
 
@@ -35,11 +25,14 @@ export interface LogContext {
 export interface LogLimits {
   /** Data over this many UTF-16 code units of JSON goes to a blob. */
   inlineBytes: number
-  /** A visitor takes a snapshot after this many records without one. */
-  visitedRecords: number
+  /** A session without turns takes a snapshot after so many records: a reader or a resume replays no more. */
+  overdueRecords: number
 }
 
-export const defaultLimits: LogLimits = { inlineBytes: maxInlineBytes, visitedRecords }
+export const defaultLimits: LogLimits = { inlineBytes: maxInlineBytes, overdueRecords: 5000 }
+
+/** A session without turns takes a snapshot after so many bytes, too. */
+const overdueBytes = 8 << 20
 
 /** The result of the recovery when a session was opened. */
 export interface Recovery {
@@ -48,10 +41,10 @@ export interface Recovery {
   report: RecoveryReport
   /** Bytes of the journal after the snapshot that recovery began with. */
   bytes: number
-  /** Should a visitor take a snapshot, because no writer has taken one for a long time? */
-  isSnapshotDue: boolean
   saved: SavedSlots
 }
+
+const emptyTail = (log: LogName): LogTail => ({ end: emptyLogEnd(log), segment: '', offset: 0, torn: [] })
 
 /** Creates a session and opens its logs. */
 export async function createLog(
@@ -61,23 +54,13 @@ export async function createLog(
   context: LogContext,
 ): Promise<SessionLog> {
   const held = await medium.create(manifest, hold)
-  try {
-    await held.begin({ journal: emptyTail('journal'), audit: emptyTail('audit') })
-  } catch (error) {
-    await held.release().catch(() => {})
-    throw error
-  }
-  const report = nothingToReport()
-  return new SessionLog(held, context, {
-    state: emptyState(),
-    report,
-    bytes: 0,
-    isSnapshotDue: false,
-    saved: new Map(),
+  const tails = { journal: emptyTail('journal'), audit: emptyTail('audit') }
+  return await beginLog(held, async () => {
+    await held.begin(tails)
+    const report: RecoveryReport = { replayed: 0, cut: [], ignored: [], brokenSlots: [] }
+    return new SessionLog(held, context, { state: emptyState(), report, bytes: 0, saved: new Map() }, tails)
   })
 }
-
-const emptyTail = (log: LogName): LogTail => ({ end: emptyLogEnd(log), segment: '', offset: 0, torn: [] })
 
 /**
  * Takes a session, recovers it and opens its logs. Refuses a damaged session, changes nothing in its logs and
@@ -90,13 +73,8 @@ export async function openLog(
   context: LogContext,
 ): Promise<SessionLog> {
   const held = await medium.open(id, hold)
-  try {
+  return await beginLog(held, async () => {
     await refuseNotedDamage(medium, held)
-    const tails = hold.kind === 'visitor' ? await tailsAsReleased(held, context.limits) : undefined
-    if (tails !== undefined) {
-      await held.begin(tails)
-      return new SessionLog(held, context, undefined, tails)
-    }
     const recovered = await recoverLogs(held)
     const damage = damageRecovered(held, recovered)
     if (damage !== undefined) {
@@ -113,9 +91,14 @@ export async function openLog(
       brokenSlots: brokenSlots(state),
       tookOverFrom: held.previous,
     }
-    const isSnapshotDue = journal.end.seq - (snapshot ?? 0) >= context.limits.visitedRecords
-    const recovery = { state, report, bytes: journal.bytes, isSnapshotDue, saved }
-    return new SessionLog(held, context, recovery, recovered)
+    return new SessionLog(held, context, { state, report, bytes: journal.bytes, saved }, recovered)
+  })
+}
+
+/** Gives the session back if its logs cannot be opened. */
+async function beginLog(held: HeldMedium, begin: () => Promise<SessionLog>): Promise<SessionLog> {
+  try {
+    return await begin()
   } catch (error) {
     // The caller must hear the first error. At worst the session counts as held until this process ends.
     await held.release().catch(() => {})
@@ -136,76 +119,35 @@ async function refuseNotedDamage(medium: Pick<Medium, 'noteDamage'>, held: HeldM
   else if (damage.code !== 'BLOB_MISSING') throw damage
 }
 
-/**
- * A visitor of a closed session needs no state: it appends where the logs end, if they end where the medium
- * says. Undefined if they do not, or if this visitor should take a snapshot.
- */
-async function tailsAsReleased(
-  held: HeldMedium,
-  limits: LogLimits,
-): Promise<Record<LogName, LogTail> | undefined> {
-  const { seq } = held.ends.journal
-  if (seq >= limits.visitedRecords) {
-    const snapshot = (await readSnapshotHead(held))?.ends.journal.seq ?? 0
-    if (seq - snapshot >= limits.visitedRecords) return undefined
-  }
-  const tails = { journal: await lastTail(held, 'journal'), audit: await lastTail(held, 'audit') }
-  return logNames.every((log) => isSameEnd(tails[log].end, held.ends[log])) ? tails : undefined
-}
-
-/** The end of a log by its last line; an end with the number -1 if that line is not intact. */
-async function lastTail(held: HeldMedium, log: LogName): Promise<LogTail> {
-  for await (const region of held.regions(log, { from: Number.MAX_SAFE_INTEGER, backwards: true })) {
-    for (const line of linesBackwards(region)) {
-      const { chunk, start, end, ended, next } = line
-      const header = ended ? checkRecord(chunk, start, end) : undefined
-      const found =
-        header === undefined ? { seq: -1, sum: '' } : { seq: header.seq, sum: codecs[log].sumOf(line.bytes) }
-      return { end: found, segment: region.segment, offset: next, torn: [] }
-    }
-  }
-  return emptyTail(log)
-}
-
 /** The logs of a session that is held for writing, and everything that is written about it. */
 export class SessionLog {
-  readonly recovered: Recovery | undefined
+  readonly recovered: Recovery
   readonly #held: HeldMedium
   readonly #context: LogContext
   /** Runs everything that the session does on its medium. */
   readonly #queue = new OperationQueue()
-  readonly #writers: Record<LogName, LogWriter>
-  readonly #saved: SavedSlots
+  readonly #journal: LogWriter
+  readonly #audit: LogWriter
+  /** The last record in the newest snapshot, and about how many bytes were appended since. */
+  #snapshotAt: { seq: number; bytes: number }
   #manifest: Manifest
   #isClosed = false
 
   constructor(
     held: HeldMedium,
     context: LogContext,
-    recovered: Recovery | undefined,
-    tails: Record<LogName, Pick<LogTail, 'end'>> = {
-      journal: emptyTail('journal'),
-      audit: emptyTail('audit'),
-    },
+    recovered: Recovery,
+    tails: Record<LogName, Pick<LogTail, 'end'>>,
   ) {
     this.#held = held
     this.#context = context
     this.recovered = recovered
-    this.#saved = recovered?.saved ?? new Map()
+    this.#snapshotAt = { seq: recovered.report.snapshot ?? 0, bytes: recovered.bytes }
     this.#manifest = held.manifest
-    const writerOf = (log: LogName): LogWriter =>
-      new LogWriter({
-        log,
-        medium: held,
-        queue: this.#queue,
-        end: tails[log].end,
-        clock: context.clock,
-        check: context.check,
-        prepare: () => this.#prepare(log),
-        // The journal attests how far the audit log has come.
-        checkpoint: () => (log === 'audit' ? '' : encodeCheckpoint(this.ends.audit)),
-      })
-    this.#writers = { journal: writerOf('journal'), audit: writerOf('audit') }
+    const { clock, secrets } = context
+    const shared = { medium: held, queue: this.#queue, clock, check: secrets.check }
+    this.#audit = new LogWriter({ ...shared, log: 'audit', end: tails.audit.end })
+    this.#journal = new LogWriter({ ...shared, log: 'journal', end: tails.journal.end, audit: this.#audit })
   }
 
   get manifest(): Manifest {
@@ -214,21 +156,33 @@ export class SessionLog {
 
   /** The `seq` of the last acknowledged journal record. */
   get lastSeq(): number {
-    return this.#writers.journal.end.seq
+    return this.#journal.end.seq
   }
 
   /** Where both logs end: the close revision attests it. */
   get ends(): LogEnds {
-    return { journal: this.#writers.journal.end, audit: this.#writers.audit.end }
+    return { journal: this.#journal.end, audit: this.#audit.end }
+  }
+
+  /** How many records, and about how many bytes of data, were appended since the newest snapshot. */
+  get sinceSnapshot(): { records: number; bytes: number } {
+    return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes }
+  }
+
+  /** Has so much been appended since the newest snapshot that a resume would take long? */
+  get isSnapshotOverdue(): boolean {
+    const { records, bytes } = this.sinceSnapshot
+    return records >= this.#context.limits.overdueRecords || bytes >= overdueBytes
   }
 
   /** Appends a record. Rejects and never throws, without a promise of its own for each record. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
-    const writer = this.#writers[log]
     try {
-      const appended = writer.append(this.#encode(entry), options, entry.type === turnType)
+      if (log === 'journal')
+        return this.#journal.append(this.#bodyOf(entry), options, entry.type === turnType)
+      const appended = this.#audit.append(this.#bodyOf(entry), options)
       // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
-      if (log === 'audit') void writer.commit()
+      void this.#audit.commit()
       return appended
     } catch (error) {
       return Promise.reject(error)
@@ -237,22 +191,26 @@ export class SessionLog {
 
   /** Appends several records to the journal: after any crash all of them are there, or none. */
   async appendAll(entries: readonly LogEntry[], options?: AppendOptions): Promise<StoredReceipt[]> {
-    const bodies = entries.map((entry, i) => this.#encode(entry, i < entries.length - 1))
-    return await this.#writers.journal.appendAll(bodies, options)
+    const bodies = entries.map((entry) => this.#bodyOf(entry))
+    return await this.#journal.appendAll(bodies, options)
   }
 
-  /**
-   * A journal record may join a commit that was queued before an earlier audit line was appended. So every
-   * commit of the journal takes its records first and then writes the audit lines: no crash keeps a journal
-   * record and loses an audit line that was appended before it.
-   */
-  async #prepare(log: LogName): Promise<void> {
-    if (log === 'journal') await this.#writers.audit.flush()
+  /** The body of a line; data that is too large for a line goes to a blob first. */
+  #bodyOf(entry: LogEntry): RecordBody {
+    this.#snapshotAt.bytes += entry.json.length
+    if (entry.json.length <= this.#context.limits.inlineBytes) return encodeBody(entry)
+    return async () => {
+      const content = Buffer.from(entry.json)
+      this.#context.secrets.check(content)
+      const blob = await nameBlob(content)
+      await this.#held.putBlob(blob.sha256, content)
+      return encodeBody(entry, blob)
+    }
   }
 
   /** Writes what is gathered, so that each record is durable or rejected. */
   async flush(): Promise<void> {
-    await this.#queue.run(() => this.#writers.journal.flush())
+    await this.#queue.run(() => this.#journal.flush())
   }
 
   /** Adds a revision to the manifest. */
@@ -262,32 +220,28 @@ export class SessionLog {
       const next = revised(this.#manifest, this.#context.clock.now(), revision)
       // Only the new revision: the others are stored already, and a secret that was registered since must not
       // keep the session from being closed.
-      this.#context.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
+      this.#context.secrets.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
       await this.#held.saveManifest(next)
       this.#manifest = next
     })
   }
 
-  /**
-   * Saves the state, so that the next recovery begins here; `jsonOf` returns the JSON of a slot's value.
-   * Returns the `seq` of the last record in it.
-   */
-  async snapshot(
-    state: FoldedState,
-    jsonOf: (slot: StoredSlot) => string,
-    isClosing = false,
-  ): Promise<number> {
-    void this.#writers.journal.commit()
-    return await this.#queue.run(async () => {
+  /** Saves the state, so that the next recovery begins here. */
+  async snapshot(isClosing = false): Promise<void> {
+    const { state, saved: savedBefore } = this.recovered
+    const { clock, secrets } = this.#context
+    void this.#journal.commit()
+    await this.#queue.run(async () => {
       this.#assertOpen()
       // The state does not change meanwhile: only records that the queue has committed change it.
-      const saved = new Map(this.#saved)
-      const texts = encodeSnapshot({ ends: this.ends, state, saved }, this.#context.clock.now(), jsonOf)
-      for (const text of texts.values()) this.#context.check(Buffer.from(text))
+      const saved = new Map(savedBefore)
+      const snapshot = { ends: this.ends, state, saved }
+      const texts = encodeSnapshot(snapshot, clock.now(), ({ value }) => secrets.gate.stringify(value))
+      for (const text of texts.values()) secrets.check(Buffer.from(text))
       const seq = this.lastSeq
       await this.#held.saveState(texts, isClosing)
-      for (const [ext, slot] of saved) this.#saved.set(ext, slot)
-      return seq
+      for (const [ext, slot] of saved) savedBefore.set(ext, slot)
+      this.#snapshotAt = { seq, bytes: 0 }
     })
   }
 
@@ -318,30 +272,15 @@ export class SessionLog {
   }
 
   async #close(): Promise<void> {
-    const { journal, audit } = this.#writers
     this.#isClosed = true
     try {
-      await audit.close(sessionClosed())
+      await this.#audit.close(sessionClosed())
     } finally {
-      await journal.close(sessionClosed())
+      await this.#journal.close(sessionClosed())
     }
   }
 
   #assertOpen(): void {
     if (this.#isClosed) throw sessionClosed()
-  }
-
-  #encode(entry: LogEntry, isContinued = false): RecordBody {
-    return entry.json.length > this.#context.limits.inlineBytes
-      ? () => this.#putBlob(entry, isContinued)
-      : encodeEntry(entry, undefined, isContinued)
-  }
-
-  async #putBlob(entry: LogEntry, isContinued: boolean): Promise<string> {
-    const content = Buffer.from(entry.json)
-    this.#context.check(content)
-    const name = await nameBlob(content)
-    await this.#held.putBlob(name.sha256, content)
-    return encodeEntry(entry, name, isContinued)
   }
 }

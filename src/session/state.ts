@@ -1,6 +1,5 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
-import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import type { StoredRecord } from './log/record.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import type { NewEvent, RecoveryReport, SnapshotPolicy } from './store.ts'
 
 /** The state that the logs of a session add up to. A snapshot has it at one position of the logs. */
@@ -21,35 +20,14 @@ export interface StoredSlot {
 
 export const emptyState = (): FoldedState => ({ turns: 0, slots: new Map(), unsettled: new Map() })
 
-/** The report of a session that was opened without a recovery. */
-export const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })
-
 /** The slots whose values could not be read. */
 export const brokenSlots = ({ slots }: FoldedState): RecoveryReport['brokenSlots'] =>
   [...slots].flatMap(([ext, { broken: why }]) => (why === undefined ? [] : [{ ext, why }]))
 
-/** The types of stint's own records; only these change the state. */
+/** The types of stint's own records; only these change the state, and `checkRecord` knows the prefix. */
 export const ownPrefix = 'stint.'
 export const slotType = 'stint.slot'
 export const turnType = 'stint.turn'
-
-/** Applies a journal record to the state. `read` returns its data, which may be in a blob and unreadable. */
-export function applyJournalRecord(
-  state: FoldedState,
-  { type, slot }: Pick<StoredRecord, 'type' | 'slot'>,
-  read: () => unknown,
-): void {
-  if (type === turnType) state.turns += 1
-  if (type !== slotType || slot === undefined) return
-  const { ext, version } = slot
-  try {
-    state.slots.set(ext, { version, value: read() })
-  } catch (error) {
-    // A disk that fails now may work on the next resume, but a slot that is marked broken stays broken.
-    if ((errorCode(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
-    state.slots.set(ext, { version, value: undefined, broken: (error as Error).message })
-  }
-}
 
 /** Applies a line of the audit log to the state. */
 export function applyAuditRecord(state: FoldedState, record: AuditRecord): void {
@@ -76,9 +54,6 @@ export const isCritical = (
   { critical = [] }: SnapshotPolicy,
   event: Pick<NewEvent, 'type' | 'data'>,
 ): boolean => (typeof critical === 'function' ? critical(event) : critical.includes(event.type))
-
-/** Visitors never close a session: one of them takes a snapshot after this many records. */
-export const visitedRecords = 5000
 
 /** Has enough been written since the last snapshot? A resume replays the rest. */
 export const isWorthIt = (

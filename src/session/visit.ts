@@ -5,8 +5,8 @@ import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { closeAtEnd } from './close-at-end.ts'
 import { inspectionOf } from './inspection.ts'
-import { giveBack, takeSnapshot } from './live-session.ts'
-import type { LogName } from './log/log-end.ts'
+import { giveBack } from './live-session.ts'
+import type { LogName } from './log/codec.ts'
 import type { LogEntry } from './log/record.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
@@ -28,11 +28,11 @@ export async function visitSession<T>(
   id: string,
   fn: (visit: Visit) => Promise<T> | T,
   options: VisitOptions,
-  context: Pick<LogContext, 'clock' | 'limits'>,
+  context: Omit<LogContext, 'secrets'>,
 ): Promise<T> {
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
-  const held = await enter(medium, id, options, secrets, { ...context, check: secrets.check })
+  const held = await enter(medium, id, options, secrets, { ...context, secrets })
   const forget = closeAtEnd({ id, close: () => giveBack(held) })
   const { onWarning = (message) => process.emitWarning(message) } = options
   let isWritten = false
@@ -44,7 +44,7 @@ export async function visitSession<T>(
   try {
     assertWrittenBy(medium.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
-    await snapshotIfDue(held, secrets)
+    await snapshotIfOverdue(held)
     return await fn({
       append: async (event) => await append('journal', makeEventEntry(event, secrets.gate)),
       audit: async (entry) => await append('audit', makeAuditEntry(entry, secrets.gate)),
@@ -66,11 +66,10 @@ export async function visitSession<T>(
 }
 
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
-async function snapshotIfDue(held: SessionLog, secrets: RegisteredSecrets): Promise<void> {
-  const { recovered } = held
-  if (!recovered?.isSnapshotDue) return
+async function snapshotIfOverdue(held: SessionLog): Promise<void> {
+  if (!held.isSnapshotOverdue) return
   try {
-    await takeSnapshot(held, recovered.state, secrets)
+    await held.snapshot()
   } catch (error) {
     // A snapshot is a cache: without it the next resume only takes longer.
     if (errorCode(error) === 'FENCED') throw error

@@ -22,6 +22,7 @@ import {
   openLog as openSessionLog,
   type SessionLog,
 } from '../../src/session/session-log.ts'
+import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
 import type { SessionSummary } from '../../src/session/store.ts'
 import { CrashDisk } from './crash-disk.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
@@ -94,7 +95,11 @@ export class SimulatedMedium implements Medium {
   /** Opens a session whose lock was acquired. */
   async openLog(id: string, hold: SessionHold, acquired?: AcquiredLock): Promise<SessionLog> {
     const medium = { open: () => this.open(id, hold, acquired), noteDamage: async () => {} }
-    return await openSessionLog(medium, id, hold, { clock, check: () => {}, limits: this.limits })
+    return await openSessionLog(medium, id, hold, {
+      clock,
+      secrets: new RegisteredSecrets(),
+      limits: this.limits,
+    })
   }
 
   acquire(id: string, { kind }: SessionHold): AcquiredLock {

@@ -2,7 +2,7 @@ import { auditRecordOf } from '../../src/session/audit-record.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import type { LogName } from '../../src/session/log/log-end.ts'
+import type { LogName } from '../../src/session/log/codec.ts'
 import { verifyLogs } from '../../src/session/log/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
-import { formatChecksum } from '../../src/session/log/line-checksum.ts'
+import { formatChecksum } from '../../src/session/log/codec.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { type DirectDisk, passThrough } from './crash-mortal.ts'
 import type { Wrap } from './crash-simulation.ts'

@@ -204,7 +204,7 @@ async function write(held: SessionLog, n: string): Promise<void> {
   await Promise.allSettled([
     held.append('journal', { type: 'message', json: JSON.stringify({ n }) }),
     held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }),
-    held.snapshot((held.recovered as Recovery).state, () => 'null'),
+    held.snapshot(),
   ])
 }
 

@@ -183,7 +183,7 @@ export const workloads: Workload[] = [
   },
   {
     name: 'visitors alone, which take snapshots',
-    sizes: { ...small, visitedRecords: 2 },
+    sizes: { ...small, overdueRecords: 2 },
     async run(simulation) {
       const session = await simulation.create(id)
       await session.act('a')

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/codec.ts'
+import { encodeBody, journalCodec } from '../../src/session/log/codec.ts'
 import { laterSegment } from '../../src/session/files/log-files.ts'
 import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
@@ -21,14 +21,14 @@ export async function makeLargeSession(
   await session.append({ type: 'note' })
   await session.close()
   const root = join(home, 'sessions', session.id)
-  const body = encodeBody('note', JSON.stringify({ text: 'x'.repeat(textLength) }))
+  const body = encodeBody({ type: 'note', json: JSON.stringify({ text: 'x'.repeat(textLength) }) })
   let file = openSync(join(root, 'journal.log'), 'a')
   let [seq, size, total] = [1, fstatSync(file).size, 0]
   while (total < bytes) {
     const group = seq + 1
     let lines = ''
     for (let i = 0; i < groupSize; i++)
-      lines += `${encodeLine(journalCodec, { seq: ++seq, at: Date.now(), group, epoch: 1 }, body, '').line}\n`
+      lines += `${journalCodec.encode({ seq: ++seq, at: Date.now(), group, epoch: 1 }, body, '').line}\n`
     size += writeSync(file, lines)
     total += lines.length
     if (size < segmentBytes) continue

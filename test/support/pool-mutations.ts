@@ -41,7 +41,7 @@ export const poolMutations: PoolMutation[] = [
     run<Result>(this: OperationQueue, operation: () => Promise<Result>): Promise<Result> {
       // Only the commits of groups wait for each other, and a close waits for none of them.
       const source = operation.toString()
-      if (source.includes('commitOnce')) return run.call(this, operation) as Promise<Result>
+      if (source.includes('isQueued')) return run.call(this, operation) as Promise<Result>
       return source.includes('flush') ? Promise.resolve(undefined as Result) : operation()
     },
   },

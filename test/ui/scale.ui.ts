@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesystemStore } from '../../src/session/index.ts'
-import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/codec.ts'
+import { encodeBody, journalCodec } from '../../src/session/log/codec.ts'
 import { UiWorld } from '../support/ui-world.ts'
 
 const events = 1_000_000
@@ -17,8 +17,8 @@ async function makeLongSession(home: string): Promise<string> {
   let lines = ''
   for (let seq = 2; seq <= events; seq++) {
     const group = seq - ((seq - 2) % groupSize)
-    const body = encodeBody('message', JSON.stringify({ text: `event ${seq}` }))
-    lines += `${encodeLine(journalCodec, { seq, at: Date.now(), group, epoch: 1 }, body, '').line}\n`
+    const body = encodeBody({ type: 'message', json: JSON.stringify({ text: `event ${seq}` }) })
+    lines += `${journalCodec.encode({ seq, at: Date.now(), group, epoch: 1 }, body, '').line}\n`
     if (lines.length < 1 << 20 && seq < events) continue
     writeSync(file, lines)
     lines = ''

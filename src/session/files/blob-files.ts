@@ -3,7 +3,7 @@ import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
 import { closing, type Disk, ensureDirectory, pieceBytes, readLargeFile } from '../../base/fs/disk.ts'
 import { ifRegular } from '../../base/fs/regular-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { nameBlob } from '../log/blobs.ts'
+import { nameBlob } from '../log/read.ts'
 
 /** Content in files that are named by its hash. The same content is stored once. */
 export class BlobFiles {

@@ -10,7 +10,7 @@ import {
   readLargeFile,
 } from '../../base/fs/disk.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { nameBlob } from '../log/blobs.ts'
+import { nameBlob } from '../log/read.ts'
 import type { BegunLogs, Leftover, LogTail } from '../medium.ts'
 import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 

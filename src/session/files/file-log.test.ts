@@ -8,8 +8,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { encodeBody } from '../log/codec.ts'
-import { linesForwards } from '../log/lines.ts'
-import type { LogRecord } from '../log/record.ts'
+import { linesForwards, type LogRecord } from '../log/record.ts'
 import { LogWriter, OperationQueue, type RecordOptions } from '../log/writer.ts'
 import type { HeldMedium } from '../medium.ts'
 import { sessionClosed, sessionFenced } from '../session-errors.ts'
@@ -53,8 +52,6 @@ class JournalWriter {
       end: files.position,
       clock: systemClock,
       check: () => {},
-      prepare: async () => {},
-      checkpoint: () => '',
     })
   }
 
@@ -73,7 +70,9 @@ class JournalWriter {
   }
 
   write(type: string, data: unknown, options?: RecordOptions): Promise<Pick<Receipt, 'seq'>> {
-    return this.#writer.append(encodeBody(type, JSON.stringify(data)), options).then(({ seq }) => ({ seq }))
+    return this.#writer
+      .append(encodeBody({ type, json: JSON.stringify(data) }), options)
+      .then(({ seq }) => ({ seq }))
   }
 }
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import { isCount } from '../../base/text/fields.ts'
-import { emptyLogEnd } from '../log/codec.ts'
-import { type LogEnd, type LogEnds, type LogName, parseLogEnd } from '../log/log-end.ts'
+import { emptyLogEnd, type LogEnd, type LogName, parseLogEnd } from '../log/codec.ts'
 
 /**
  * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are
@@ -39,7 +38,7 @@ export interface Position extends LogEnd {
 }
 
 /** Where both logs of a session end in their files. */
-export type LogPositions = LogEnds<Position>
+export type LogPositions = Record<LogName, Position>
 
 /** The position before the first record. */
 export const logStart = (log: LogName): Position => ({

@@ -1,5 +1,5 @@
 import { runToEnd, giveWay } from '../../base/process/event-loop.ts'
-import type { LogEnds, LogName } from '../log/log-end.ts'
+import type { LogEnds, LogName } from '../log/codec.ts'
 import type { Manifest } from '../manifest.ts'
 import type { ReadableMedium, Region, RegionRange } from '../medium.ts'
 import type { SessionSummary } from '../store.ts'

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
-import { codecs, encodeBody, encodeLine } from '../log/codec.ts'
-import { linesBackwards, linesForwards } from '../log/lines.ts'
+import { codecs, encodeBody } from '../log/codec.ts'
+import { linesBackwards, linesForwards } from '../log/record.ts'
 import type { LogFiles } from './log-files.ts'
 import { backwardRegions, forwardRegions } from './regions.ts'
 
@@ -95,7 +95,7 @@ test('a line that is longer than any record is left out when reading backwards, 
 const recordLines = (from: number, to: number, pad = 0): string =>
   Array.from({ length: to - from + 1 }, (_, n) => {
     const header = { seq: from + n, at: 1, group: from + n, epoch: 1 }
-    return `${encodeLine(codecs.journal, header, encodeBody('note', JSON.stringify('x'.repeat(pad))), '').line}\n`
+    return `${codecs.journal.encode(header, encodeBody({ type: 'note', json: JSON.stringify('x'.repeat(pad)) }), '').line}\n`
   }).join('')
 
 const seqs = (lines: readonly string[]): number[] =>

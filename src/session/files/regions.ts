@@ -1,6 +1,5 @@
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { linesBackwards, linesForwards } from '../log/lines.ts'
-import { checkRecord } from '../log/record.ts'
+import { linesBackwards, linesForwards } from '../log/record.ts'
 import type { Region } from '../medium.ts'
 import { listSegments, type LogFiles, openSegment, type OpenSegment, type Segment } from './log-files.ts'
 
@@ -60,7 +59,7 @@ export function effectiveEnd(file: OpenSegment, { name, until }: Segment): numbe
   if (until === Number.POSITIVE_INFINITY) return until
   for (const region of chunksBackwards(file, name, file.size()))
     for (const line of linesBackwards(region)) {
-      const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+      const { header } = line
       if (header !== undefined && header.seq < until) return line.next
     }
   return file.size()
@@ -142,7 +141,7 @@ function firstRecordAfter(
   for (const region of chunksForwards(file, name, from, Number.POSITIVE_INFINITY)) {
     for (const line of linesForwards(region)) {
       if (line.offset >= before) return undefined
-      const header = line.ended && !isFirst ? checkRecord(line.chunk, line.start, line.end) : undefined
+      const header = isFirst ? undefined : line.header
       if (header !== undefined) return { seq: header.seq, offset: line.offset }
       // The first line may be the end of a longer one.
       isFirst = false

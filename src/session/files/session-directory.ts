@@ -12,7 +12,7 @@ import {
 } from '../../base/fs/home.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
-import type { LogName } from '../log/log-end.ts'
+import type { LogName } from '../log/codec.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
 import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-errors.ts'
 import { BlobFiles } from './blob-files.ts'

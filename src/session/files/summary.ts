@@ -1,8 +1,7 @@
 import { SpaceCounter } from '../../base/fs/measure-tree.ts'
 import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
-import { linesBackwards } from '../log/lines.ts'
-import { type CheckedHeader, checkRecord, isContinued } from '../log/record.ts'
+import { type CheckedHeader, linesBackwards } from '../log/record.ts'
 import { headName, parseHead } from '../log/snapshot.ts'
 import { attestedBy, type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
@@ -43,9 +42,7 @@ export function lastRecordIn({ logs }: SessionDirectory, manifest: Manifest): Ch
   const attested = attestedBy(manifest).seq
   // Returning from `for…of` runs the generator's cleanup, which closes the file.
   for (const region of backwardRegions(logs.journal))
-    for (const line of linesBackwards(region)) {
-      const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-      if (header !== undefined && (header.seq <= attested || !isContinued(line))) return header
-    }
+    for (const { header } of linesBackwards(region))
+      if (header !== undefined && (header.seq <= attested || !header.continued)) return header
   return undefined
 }

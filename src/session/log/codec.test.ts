@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
-import { encodeBody, encodeLine, journalCodec } from './codec.ts'
-import { LineBuffer } from './line-checksum.ts'
+import { encodeBody, journalCodec } from './codec.ts'
 import { checkRecord, type LogRecord } from './record.ts'
 
 const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
@@ -17,7 +16,7 @@ const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
 })
 
 const encodeRecord = (each: LogRecord): string =>
-  encodeLine(journalCodec, each, encodeBody(each.type, JSON.stringify(each.data)), '').line
+  journalCodec.encode(each, encodeBody({ type: each.type, json: JSON.stringify(each.data) }), '').line
 
 const lineOf = (each: LogRecord): Buffer => Buffer.from(encodeRecord(each))
 
@@ -30,21 +29,6 @@ test('a record is one line of JSON, and is read back as it was written', () => {
       const data = JSON.parse(JSON.stringify(value)) as unknown
       expect(JSON.parse(text)).toMatchObject({ seq, type: JSON.parse(JSON.stringify(type)) as string })
       expect(decodeRecord(Buffer.from(text))).toMatchObject(record(seq, { type, data }))
-    }),
-  )
-})
-
-test('a line buffer encodes lines of any length like a single line', () => {
-  const lines = new LineBuffer()
-  fc.assert(
-    fc.property(fc.array(fc.string({ unit: anyCharacter, size: 'large' })), (texts) => {
-      lines.clear()
-      const bodies = texts.map((text) => encodeBody('message', JSON.stringify(text)))
-      const header = record(1)
-      for (const body of bodies) lines.add(journalCodec.text(header, body, ''))
-      const expected = bodies.map((body) => `${encodeLine(journalCodec, header, body, '').line}\n`)
-      expect(lines.bytes.toString()).toBe(expected.join(''))
-      if (expected.length > 0) expect(`${lines.last.toString()}\n`).toBe(expected.at(-1))
     }),
   )
 })

@@ -1,7 +1,73 @@
 import { createHash } from 'node:crypto'
-import { checksumBytes, withChecksum } from './line-checksum.ts'
-import type { LogEnd, LogEnds, LogName } from './log-end.ts'
-import { type BlobName, continuedField, type LogEntry, type RecordHeader } from './record.ts'
+import { crc32 } from 'node:zlib'
+import { isCount, isRecord } from '../../base/text/fields.ts'
+import type { AuditCheckpoint, BlobName, LogEntry, RecordHeader } from './record.ts'
+
+/** The two logs of a session. */
+export type LogName = 'journal' | 'audit'
+
+export const logNames: readonly LogName[] = ['journal', 'audit']
+
+/** A place just after a record of a log. */
+export interface LogEnd {
+  /** The number of that record; 0 before the first. */
+  seq: number
+  /** The sum of its line: the checksum in the journal, the hash in the audit log. */
+  sum: string
+}
+
+/** Where both logs of a session end. */
+export type LogEnds = Record<LogName, LogEnd>
+
+export const isSameEnd = (one: LogEnd, other: LogEnd): boolean =>
+  one.seq === other.seq && one.sum === other.sum
+
+/** Both ends in the form in which a revision of the manifest attests them. */
+export const attestEnds = ({ journal, audit }: LogEnds) => ({
+  seq: journal.seq,
+  crc: journal.sum,
+  audit: checkpointAt(audit),
+})
+
+/** The end of the audit log, as other places attest it. */
+export const checkpointAt = ({ seq, sum }: LogEnd): AuditCheckpoint => ({ count: seq, head: sum })
+
+/** Both ends as JSON stores them: there, the sum is called `tail`. */
+export function storedEnds({ journal, audit }: LogEnds): Record<LogName, object> {
+  const stored = ({ sum: tail, ...end }: LogEnd): object => ({ ...end, tail })
+  return { journal: stored(journal), audit: stored(audit) }
+}
+
+/** An end read from stored JSON, which may be damaged; undefined if it is invalid. */
+export function parseLogEnd(value: unknown): LogEnd | undefined {
+  if (!isRecord(value)) return undefined
+  const { seq, tail: sum } = value
+  return isCount(seq) && typeof sum === 'string' ? { seq, sum } : undefined
+}
+
+/** The length of `,"crc":"01234567"}`, the last bytes of a line: the CRC-32 of every byte before them. */
+export const checksumBytes = 18
+
+const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** Formats a checksum as eight hex digits. `toString(16)` would take as long as the checksum itself. */
+export const formatChecksum = (sum: number): string =>
+  `${byteTexts[sum >>> 24]}${byteTexts[(sum >>> 16) & 255]}${byteTexts[(sum >>> 8) & 255]}${byteTexts[sum & 255]}`
+
+/** Closes the JSON of an object, which must lack its last brace, with a checksum. */
+export const withChecksum = (text: string): string => `${text},"crc":"${formatChecksum(crc32(text))}"}`
+
+const checksumField = /^,"crc":"[0-9a-f]{8}"\}$/
+
+/** Returns the checksum of a line, which is a part of a chunk; undefined if it is wrong or missing. */
+export function checksumOf(chunk: Buffer, start: number, end: number): string | undefined {
+  const textEnd = end - checksumBytes
+  const field = textEnd < start ? '' : chunk.toString('latin1', textEnd, end)
+  if (!checksumField.test(field)) return undefined
+  const checksum = field.slice(8, 16)
+  const isRight = Number.parseInt(checksum, 16) === crc32(chunk.subarray(start, textEnd))
+  return isRight ? checksum : undefined
+}
 
 /**
  * How the lines of a log are written and summed. The sum of a line identifies it: the checksum of a journal
@@ -10,24 +76,31 @@ import { type BlobName, continuedField, type LogEntry, type RecordHeader } from 
 export interface Codec {
   /** The sum that stands for the line before the first one. */
   readonly genesis: string
-  /** Encodes a line, without its checksum. `previous` is the sum of the line before it. */
-  text(header: RecordHeader, body: string, previous: string): string
+  /** Encodes a line without a newline. `previous` is the sum of the line before it. */
+  encode(header: RecordHeader, body: string, previous: string): { line: string; sum: string }
   /** The sum of a line whose checksum is right. */
   sumOf(line: Buffer): string
   /** Is the line chained to the line with this sum? Undefined if the lines of the log are not chained. */
   follows?: (line: Buffer, previous: string) => boolean
 }
 
-const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string =>
-  `{"seq":${seq},"at":${at},"group":${group},"epoch":${epoch},${body}`
-
 /**
- * A journal line is a JSON object with its checksum last. The fields of the header come first and in this
- * order, so that a line can be checked without parsing it; other JSON is not accepted.
+ * Encodes the fields of a header. They come first and in this order, so that a line can be checked without
+ * parsing it; other JSON is not accepted.
  */
+function encodeHeader({ seq, at, group, epoch, continued, audit }: RecordHeader): string {
+  const together = continued ? '"continued":true,' : ''
+  const checkpoint = audit === undefined ? '' : `"audit":{"count":${audit.count},"head":"${audit.head}"},`
+  return `{"seq":${seq},"at":${at},"group":${group},"epoch":${epoch},${together}${checkpoint}`
+}
+
+/** A journal line is a JSON object with its checksum last. */
 export const journalCodec: Codec = {
   genesis: '',
-  text: opening,
+  encode(header, body) {
+    const line = withChecksum(encodeHeader(header) + body)
+    return { line, sum: line.slice(-10, -2) }
+  },
   sumOf: (line) => line.toString('latin1', line.length - 10, line.length - 2),
 }
 
@@ -37,10 +110,12 @@ export const journalCodec: Codec = {
  */
 export const auditCodec: Codec = {
   genesis: '0'.repeat(64),
-  text(header, body, previous) {
-    const text = `${opening(header, body)},"prev":"${previous}"`
-    return `${text},"hash":"${createHash('sha256').update(text).digest('hex')}"`
+  encode(header, body, previous) {
+    const text = `${encodeHeader(header)}${body},"prev":"${previous}"`
+    const sum = createHash('sha256').update(text).digest('hex')
+    return { line: withChecksum(`${text},"hash":"${sum}"`), sum }
   },
+  sumOf: (line) => line.toString('latin1', line.length - checksumBytes - 65, line.length - checksumBytes - 1),
   follows(line, previous) {
     const end = line.length - checksumBytes - hashBytes
     const start = end - prevBytes
@@ -48,7 +123,6 @@ export const auditCodec: Codec = {
     const hash = createHash('sha256').update(line.subarray(0, end)).digest('hex')
     return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"`
   },
-  sumOf: (line) => line.toString('latin1', line.length - checksumBytes - 65, line.length - checksumBytes - 1),
 }
 
 const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
@@ -62,56 +136,18 @@ export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, sum: codecs[log]
 
 export const emptyLogEnds: LogEnds = { journal: emptyLogEnd('journal'), audit: emptyLogEnd('audit') }
 
-/** Encodes a line with its checksum and without a newline. */
-export function encodeLine(
-  codec: Codec,
-  header: RecordHeader,
-  body: string,
-  previous: string,
-): { line: string; sum: string } {
-  const line = withChecksum(codec.text(header, body, previous))
-  return { line, sum: codec.sumOf(Buffer.from(line)) }
-}
-
 /** Data of a record over this many UTF-16 code units of JSON goes into a blob. */
 export const maxInlineBytes = 256 << 10
 
 /**
  * Encodes the part of a line that does not depend on when it is written. With a blob, the line names that
- * instead of the data: until the blob is stored, no such line may be written. `isContinued`: the next line of
- * the journal belongs to the same append, so this one does not count without it.
+ * instead of the data: until the blob is stored, no such line may be written.
  */
-export function encodeEntry(
-  { type, json, slot, masked }: LogEntry,
-  blob?: BlobName,
-  isContinued = false,
-): string {
-  let body = blob === undefined ? encodeBody(type, json) : encodeBlobBody(type, blob)
-  if (slot !== undefined) body += encodeField('slot', slot)
-  if (masked) body += encodeField('masked', true)
-  // Last in the body: `isContinued` in record.ts finds it from the end of the line.
-  return isContinued ? body + continuedField : body
+export function encodeBody({ type, json, slot, masked }: LogEntry, blob?: BlobName): string {
+  const data = blob === undefined ? `"data":${json}` : `"blob":${JSON.stringify(blob)}`
+  const slotField = slot === undefined ? '' : `,"slot":${JSON.stringify(slot)}`
+  return oneLine(`"type":${JSON.stringify(type)},${data}${slotField}${masked ? ',"masked":true' : ''}`)
 }
-
-/** Encodes the field by which the journal attests how far the audit log has come; '' while that is empty. */
-export const encodeCheckpoint = ({ seq, sum }: LogEnd): string =>
-  seq === 0 ? '' : encodeField('audit', { count: seq, head: sum })
-
-/** Encodes the type and the data of a line. `json` is the data as JSON. */
-export function encodeBody(type: string, json: string): string {
-  if (type !== lastType.type) lastType = { type, field: `"type":${oneLine(JSON.stringify(type))}` }
-  return `${lastType.field},"data":${oneLine(json)}`
-}
-
-/** The last type and its field. A program appends many records of one type, and each would cost two calls. */
-let lastType = { type: '', field: '"type":""' }
-
-const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
-  oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
-
-/** Encodes a field that follows the data. */
-const encodeField = (name: 'slot' | 'masked' | 'audit', value: unknown): string =>
-  oneLine(`,"${name}":${JSON.stringify(value)}`)
 
 /**
  * Escapes the two characters that JSON allows in a line and some readers take for line ends. `includes` does

@@ -1,2 +1,2 @@
 /** The door of the log for media and tests that read or make lines themselves. */
-export { codecs, encodeLine, maxInlineBytes } from './codec.ts'
+export { codecs, maxInlineBytes } from './codec.ts'

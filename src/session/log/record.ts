@@ -1,5 +1,5 @@
-import { checksumAt, checksumBytes, checksumOf, hasBytesAt } from './line-checksum.ts'
-import type { Line } from './lines.ts'
+import type { Region } from '../medium.ts'
+import { checksumOf } from './codec.ts'
 
 /** A record on its way to a log. */
 export interface LogEntry {
@@ -28,18 +28,6 @@ export interface StoredRecord extends StoredReceipt {
   masked?: boolean
 }
 
-/** One line of a journal or an audit log. */
-export interface LogRecord extends RecordHeader, StoredRecord {
-  /** Set instead of data that is too large for a line. */
-  blob?: BlobName
-  /** On the first record of a group of the journal, if the audit log has grown since the last. */
-  audit?: AuditCheckpoint
-  /** Set if the next line belongs to the same append: without that, this line does not count. */
-  continued?: true
-  /** Audit log only: the hash of the line before. */
-  prev?: string
-}
-
 /** The fields that every line begins with. */
 export interface RecordHeader {
   /** The number of the record, from 1 on and without gaps. */
@@ -50,14 +38,16 @@ export interface RecordHeader {
   group: number
   /** The epoch of the writer's lock. */
   epoch: number
+  /** Set if the next line belongs to the same append: without that, this line does not count. */
+  continued?: boolean
+  /** On the first record of a group of the journal, if the audit log has grown since the last. */
+  audit?: AuditCheckpoint
 }
 
-/** The header of a line whose checksum is right. */
-export interface CheckedHeader extends RecordHeader {
-  crc: number
-  /** Where the text of the type begins in the line, and where the data, or the blob in its place, does. */
-  typeAt: number
-  dataAt: number
+/** One line of a journal or an audit log. */
+export interface LogRecord extends RecordHeader, StoredRecord {
+  /** Set instead of data that is too large for a line. */
+  blob?: BlobName
 }
 
 /** The name of content that is stored in a file of its own: its hash. */
@@ -74,105 +64,6 @@ export interface AuditCheckpoint {
   head: string
 }
 
-const [seqLabel, atLabel, groupLabel, epochLabel, typeLabel] = [
-  '{"seq":',
-  ',"at":',
-  ',"group":',
-  ',"epoch":',
-  ',"type":"',
-].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer, Buffer, Buffer]
-const maxDigits = 15
-
-/**
- * Checks a line, which is a part of a chunk and excludes the newline, and reads its header; undefined if any
- * byte is not as it was written. It goes byte by byte, because a recovery calls it a million times.
- */
-export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
-  const textEnd = end - checksumBytes
-  const crc = textEnd < start ? undefined : checksumAt(chunk, textEnd)
-  if (crc === undefined || crc !== checksumOf(chunk, start, textEnd)) return undefined
-  cursor = start
-  const seq = numberAfter(chunk, seqLabel)
-  const at = numberAfter(chunk, atLabel)
-  const group = numberAfter(chunk, groupLabel)
-  const epoch = numberAfter(chunk, epochLabel)
-  if (seq < 0 || at < 0 || group < 0 || epoch < 0 || !hasBytesAt(chunk, cursor, typeLabel)) return undefined
-  const typeAt = cursor + typeLabel.length
-  const dataAt = endOfString(chunk, typeAt, textEnd)
-  return { seq, at, group, epoch, crc, typeAt: typeAt - start, dataAt: dataAt - start }
-}
-
-/** How far `numberAfter` has read. Returning it with the number would cost as much as reading it. */
-let cursor = 0
-
-/** Reads the number that follows a label at the cursor; -1 if there is none. */
-function numberAfter(bytes: Buffer, label: Buffer): number {
-  if (!hasBytesAt(bytes, cursor, label)) return -1
-  const from = cursor + label.length
-  let [at, value] = [from, 0]
-  for (; at - from <= maxDigits; at++) {
-    const code = bytes[at] as number
-    if (code < 0x30 || code > 0x39) break
-    value = value * 10 + code - 0x30
-  }
-  cursor = at
-  return at === from || at - from > maxDigits ? -1 : value
-}
-
-/** Returns the offset just after the quote that ends a JSON string. */
-function endOfString(bytes: Buffer, from: number, until: number): number {
-  let at = from
-  while (at < until && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1
-  return at + 1
-}
-
-/** Does the type begin with this prefix? Tells from a few bytes, so that other lines need not be parsed. */
-export const hasTypePrefix = (line: Line, { typeAt }: CheckedHeader, prefix: Buffer): boolean =>
-  hasBytesAt(line.chunk, line.start + typeAt, prefix)
-
-/** Is the data in a blob? */
-export const hasBlob = (line: Line, { dataAt }: CheckedHeader): boolean =>
-  hasBytesAt(line.chunk, line.start + dataAt, blobField)
-
-const blobField = Buffer.from(',"blob":')
-
-/** Parses a line that was checked. */
-export const parseLogRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord
-
-const checkpoint = /,"audit":\{"count":(\d{1,15}),"head":"([0-9a-f]{64})"\},"crc":"[0-9a-f]{8}"\}$/
-const checkpointEndBytes = `":"${'0'.repeat(64)}"},"crc":"00000000"}`.length
-
-/**
- * Reads the audit checkpoint at the end of a journal line, without parsing the line; undefined if it has
- * none. Data cannot be mistaken for a checkpoint, because another brace follows the data.
- */
-export function checkpointOn({ chunk, start, end }: Line): AuditCheckpoint | undefined {
-  // Most lines have no checkpoint, and three bytes tell: `":"` before the place of the hash.
-  const at = end - checkpointEndBytes
-  if (at < start || chunk[at] !== 0x22 || chunk[at + 1] !== 0x3a || chunk[at + 2] !== 0x22) return undefined
-  const match = checkpoint.exec(chunk.toString('latin1', Math.max(start, end - 160), end))
-  return match === null ? undefined : { count: Number(match[1]), head: match[2] as string }
-}
-
-/** The field of a line that does not count without the next one. */
-export const continuedField = ',"continued":true'
-const continuedBytes = Buffer.from(continuedField)
-
-/**
- * Does the line count only together with the next one? Tells from its end, without parsing it. Data cannot be
- * mistaken for the field: a brace, a bracket or a quote follows whatever the data has.
- */
-export function isContinued(line: Line): boolean {
-  const { chunk, start, end } = line
-  const at = end - checksumBytes - continuedBytes.length
-  if (at <= start) return false
-  if (hasBytesAt(chunk, at, continuedBytes)) return true
-  // The first line of a group may have a checkpoint after it.
-  if (checkpointOn(line) === undefined) return false
-  const text = chunk.toString('latin1', Math.max(start, end - 190), end)
-  return text.slice(0, text.lastIndexOf(',"audit":')).endsWith(continuedField)
-}
-
 /** The checkpoint that attests the most lines. */
 export const furthestCheckpoint = (
   checkpoints: readonly (AuditCheckpoint | undefined)[],
@@ -181,3 +72,114 @@ export const furthestCheckpoint = (
     (most, each) => (each !== undefined && each.count > (most?.count ?? 0) ? each : most),
     undefined,
   )
+
+/** A line of a region, without its newline. It is a part of a buffer, and valid as long as the region is. */
+export class Line {
+  readonly chunk: Buffer
+  readonly start: number
+  readonly end: number
+  readonly region: Region
+  /** False for the bytes after the last newline. */
+  readonly ended: boolean
+
+  constructor(region: Region, start: number, end: number, ended: boolean) {
+    this.chunk = region.bytes
+    this.region = region
+    this.start = start
+    this.end = end
+    this.ended = ended
+  }
+
+  get bytes(): Buffer {
+    return this.chunk.subarray(this.start, this.end)
+  }
+
+  /** Where the line begins in its segment. */
+  get offset(): number {
+    return this.region.offset + this.start
+  }
+
+  /** Where the next line begins in its segment. */
+  get next(): number {
+    return this.region.offset + this.end + (this.ended ? 1 : 0)
+  }
+
+  /** Its header; undefined unless the line is complete, and every byte is as it was written. */
+  get header(): CheckedHeader | undefined {
+    return this.ended ? checkRecord(this.chunk, this.start, this.end) : undefined
+  }
+}
+
+const newline = 0x0a
+
+/** The lines of a region. Skips empty ones, which fill the end of a segment. */
+export function* linesForwards(region: Region): Generator<Line> {
+  const { bytes } = region
+  for (let start = 0; start < bytes.length;) {
+    if (bytes[start] === newline) {
+      start += 1
+      continue
+    }
+    const at = bytes.indexOf(newline, start)
+    const end = at < 0 ? bytes.length : at
+    yield new Line(region, start, end, at >= 0)
+    start = end + 1
+  }
+}
+
+/** The lines of a region from the last to the first. */
+export function* linesBackwards(region: Region): Generator<Line> {
+  const { bytes } = region
+  let ended = false
+  for (let stop = bytes.length; ;) {
+    for (; stop > 0 && bytes[stop - 1] === newline; stop--) ended = true
+    if (stop === 0) return
+    const start = bytes.lastIndexOf(newline, stop - 1) + 1
+    yield new Line(region, start, stop, ended)
+    stop = start
+  }
+}
+
+/** The header of a line whose checksum is right. */
+export interface CheckedHeader extends RecordHeader {
+  crc: string
+  /** Is it one of stint's own records, which alone change the state? */
+  isOwn: boolean
+}
+
+const header =
+  /^\{"seq":(\d{1,15}),"at":(\d{1,15}),"group":(\d{1,15}),"epoch":(\d{1,15}),("continued":true,)?(?:"audit":\{"count":(\d{1,15}),"head":"([0-9a-f]{64})"\},)?"type":"(stint\.)?/
+/** The most bytes that the header has. */
+const headerBytes = 256
+
+/**
+ * Checks a line, which is a part of a chunk and excludes the newline, and reads its header; undefined if any
+ * byte is not as it was written.
+ */
+export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
+  const crc = checksumOf(chunk, start, end)
+  if (crc === undefined) return undefined
+  const match = header.exec(chunk.toString('latin1', start, Math.min(end, start + headerBytes)))
+  if (match === null) return undefined
+  const [, seq, at, group, epoch, continued, count, head = '', own] = match
+  const checked: CheckedHeader = {
+    seq: Number(seq),
+    at: Number(at),
+    group: Number(group),
+    epoch: Number(epoch),
+    crc,
+    isOwn: own !== undefined,
+  }
+  if (continued !== undefined) checked.continued = true
+  if (count !== undefined) checked.audit = { count: Number(count), head }
+  return checked
+}
+
+/** Parses a line that was checked. */
+export const parseLogRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord
+
+const blobField = Buffer.from(',"blob":{"sha256":"')
+
+/** The blob that a line names; undefined if its data is in the line. */
+export const blobOf = (line: Buffer): BlobName | undefined =>
+  line.includes(blobField) ? parseLogRecord(line).blob : undefined

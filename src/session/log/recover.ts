@@ -1,25 +1,23 @@
 import type { Later } from '../../base/fs/disk.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { auditRecordOf } from '../audit-record.ts'
 import { attestedBy } from '../manifest.ts'
 import type { ReadableMedium } from '../medium.ts'
 import { logDamaged } from '../session-errors.ts'
 import {
   applyAuditRecord,
-  applyJournalRecord,
   emptyState,
   type FoldedState,
-  ownPrefix,
   slotType,
+  type StoredSlot,
+  turnType,
 } from '../state.ts'
-import { readBlob } from './blobs.ts'
-import { emptyLogEnds } from './codec.ts'
-import type { LogEnds, LogName } from './log-end.ts'
+import { emptyLogEnds, type LogEnds, type LogName } from './codec.ts'
+import { readBlob } from './read.ts'
 import {
   type AuditCheckpoint,
-  checkpointOn,
+  type BlobName,
   furthestCheckpoint,
-  hasTypePrefix,
   type LogRecord,
   parseLogRecord,
 } from './record.ts'
@@ -66,8 +64,8 @@ async function replay(
     from: ends.journal,
     attestedSeq: () => Math.max(revised.seq, known.journal.seq, medium.ends.journal.seq),
     onRecord(line, header) {
-      checkpoint = checkpointOn(line) ?? checkpoint
-      if (!hasTypePrefix(line, header, ownTypes)) return undefined
+      checkpoint = header.audit ?? checkpoint
+      if (!header.isOwn) return undefined
       const record = parseLogRecord(line.bytes)
       if (record.slot !== undefined) lacking.delete(record.slot.ext)
       return foldJournal(state, record, medium)
@@ -87,40 +85,31 @@ async function replay(
   return { state, snapshot: ends.journal.seq, saved, journal, audit, auditMismatch }
 }
 
-const ownTypes = Buffer.from(ownPrefix)
-
 /** Applies a record of the journal to the state; a promise if the value of its slot is in a blob. */
 function foldJournal(state: FoldedState, record: LogRecord, medium: ReadableMedium): Later {
-  if (record.blob !== undefined && record.type === slotType)
-    return withBlob(record, medium, (read) => applyJournalRecord(state, record, read))
-  applyJournalRecord(state, record, () => record.data)
+  const { type, slot, blob, data } = record
+  if (type === turnType) state.turns += 1
+  if (type !== slotType || slot === undefined) return undefined
+  const { ext, version } = slot
+  const set = (stored: Omit<StoredSlot, 'version'>): void => void state.slots.set(ext, { version, ...stored })
+  return blob === undefined ? set({ value: data }) : readSlot(medium, blob).then(set)
+}
+
+/** The value of a slot in a blob. A slot without its value is broken. */
+async function readSlot(medium: ReadableMedium, blob: BlobName): Promise<Omit<StoredSlot, 'version'>> {
+  try {
+    return { value: JSON.parse(await readBlob(medium, blob)) as unknown }
+  } catch (error) {
+    // A disk that fails now may work on the next resume, but a slot that is marked broken stays broken.
+    if ((errorCode(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
+    return { value: undefined, broken: errorMessage(error) }
+  }
 }
 
 function foldAudit(state: FoldedState, record: LogRecord, medium: ReadableMedium): Later {
-  if (record.blob !== undefined)
-    return withBlob(record, medium, (read) =>
-      applyAuditRecord(state, auditRecordOf({ ...record, data: read() })),
-    )
-  applyAuditRecord(state, auditRecordOf(record))
-}
-
-/** Reads the data of a record. If that fails, `read` throws: a slot without its value is broken. */
-async function withBlob(
-  { blob }: LogRecord,
-  medium: ReadableMedium,
-  apply: (read: () => unknown) => void,
-): Promise<void> {
-  if (blob === undefined) return
-  let read: () => unknown
-  try {
-    const json = await readBlob(medium, blob)
-    read = () => JSON.parse(json)
-  } catch (error) {
-    read = () => {
-      throw error
-    }
-  }
-  apply(read)
+  const fold = (data: unknown): void => applyAuditRecord(state, auditRecordOf({ ...record, data }))
+  if (record.blob === undefined) return fold(record.data)
+  return readBlob(medium, record.blob).then((json) => fold(JSON.parse(json)))
 }
 
 /** The damage that a recovery has found, as an error; undefined if both logs are intact. */

@@ -1,11 +1,8 @@
 import type { Later } from '../../base/fs/disk.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import type { Leftover, LogTail, ReadableMedium } from '../medium.ts'
-import { type Codec, codecs } from './codec.ts'
-import { formatChecksum } from './line-checksum.ts'
-import { type Line, linesForwards } from './lines.ts'
-import type { LogEnd, LogName } from './log-end.ts'
-import { type CheckedHeader, checkRecord, isContinued, type RecordHeader } from './record.ts'
+import { type Codec, codecs, type LogEnd, type LogName } from './codec.ts'
+import { type CheckedHeader, type Line, linesForwards } from './record.ts'
 
 /**
  * - `torn`: the bytes after the last intact record were never acknowledged, or are part of the last group,
@@ -59,125 +56,18 @@ export async function scanLog(
         looked = line.start
         await giveWay()
       }
+      const { header } = line
       if (!isFound) {
-        isFound = scan.isStart(line)
+        isFound = scan.isStart(line, header)
         continue
       }
-      const header = scan.next(line)
-      const applied = header && onRecord(line, header)
+      if (!scan.add(line, header)) continue
+      const applied = onRecord(line, header as CheckedHeader)
       if (applied !== undefined) await applied
     }
     await giveWay()
   }
   return isFound ? scan.finish(Math.max(attestedSeq(), from.seq)) : undefined
-}
-
-class Scan {
-  readonly #codec: Codec
-  readonly #from: LogEnd
-  readonly #classifier: TailClassifier
-  readonly #scanned: ScannedLog
-  #bad: ScannedLog['bad']
-  #rest: Leftover[] = []
-  #lastCrc: number | undefined
-  /** The scan before the lines that count only together with one that has not come yet. */
-  #unfinished: Unfinished | undefined
-
-  constructor(codec: Codec, from: LogEnd) {
-    this.#codec = codec
-    this.#from = from
-    this.#classifier = new TailClassifier(from)
-    this.#scanned = {
-      state: 'whole',
-      end: { ...from },
-      segment: '',
-      offset: 0,
-      records: 0,
-      bytes: 0,
-      torn: [],
-    }
-  }
-
-  /** Is this the record that the scan begins after? */
-  isStart(line: Line): boolean {
-    const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-    if (header?.seq !== this.#from.seq || this.#codec.sumOf(line.bytes) !== this.#from.sum) return false
-    this.#scanned.segment = line.region.segment
-    this.#scanned.offset = line.next
-    return true
-  }
-
-  /** Adds a line. Returns its header if it continues the intact records. */
-  next(line: Line): CheckedHeader | undefined {
-    const { end } = this.#scanned
-    const { follows } = this.#codec
-    const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-    const isIntact = header !== undefined && (follows === undefined || follows(line.bytes, end.sum))
-    const continues = this.#classifier.next(isIntact || this.#bad !== undefined ? header : undefined)
-    if (!continues || header === undefined) {
-      this.#leave(line)
-      return undefined
-    }
-    if (follows === undefined && isContinued(line)) this.#unfinished ??= this.#before(line)
-    else this.#unfinished = undefined
-    end.seq = header.seq
-    // In a log without a chain, only the sum of the last line is needed.
-    if (follows === undefined) this.#lastCrc = header.crc
-    else end.sum = this.#codec.sumOf(line.bytes)
-    this.#scanned.segment = line.region.segment
-    this.#scanned.offset = line.next
-    this.#scanned.records += 1
-    this.#scanned.bytes += line.next - line.offset
-    return header
-  }
-
-  /** Adds a line to what is left over. */
-  #leave(line: Line): void {
-    const { segment } = line.region
-    this.#bad ??= { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset, isCutOff: false }
-    const last = this.#rest.at(-1)
-    if (last?.segment === segment) last.bytes = line.next - last.offset
-    else this.#rest.push({ segment, offset: line.offset, bytes: line.next - line.offset })
-  }
-
-  #before(line: Line): Unfinished {
-    const scanned = { ...this.#scanned, end: { ...this.#scanned.end } }
-    const rest = { segment: line.region.segment, offset: line.offset, bytes: 0 }
-    return { scanned, lastCrc: this.#lastCrc, rest }
-  }
-
-  finish(attestedSeq: number): ScannedLog {
-    let scanned = this.#scanned
-    scanned.state = this.#classifier.classify(attestedSeq)
-    const unfinished = this.#unfinished
-    if (unfinished !== undefined && scanned.state !== 'damaged' && scanned.end.seq > attestedSeq) {
-      // None of these lines was acknowledged: their append is not complete.
-      this.#joinRest(unfinished.rest, scanned)
-      scanned = { ...unfinished.scanned, state: 'torn' }
-      this.#lastCrc = unfinished.lastCrc
-    }
-    const { end, segment, offset } = scanned
-    if (this.#lastCrc !== undefined) end.sum = formatChecksum(this.#lastCrc)
-    if (scanned.state === 'torn') scanned.torn = this.#rest
-    if (scanned.state === 'damaged')
-      scanned.bad = this.#bad ?? { seq: end.seq + 1, segment, offset, isCutOff: true }
-    return scanned
-  }
-
-  /** Adds the lines of an append that is not complete, all in one segment, to the bytes to cut off. */
-  #joinRest(rest: Leftover, { offset }: ScannedLog): void {
-    const [first, ...others] = this.#rest
-    if (first?.segment === rest.segment)
-      this.#rest = [{ ...rest, bytes: first.offset + first.bytes - rest.offset }, ...others]
-    else this.#rest.unshift({ ...rest, bytes: offset - rest.offset })
-  }
-}
-
-/** A scan before lines that count only together, and where the first of them is. */
-interface Unfinished {
-  scanned: ScannedLog
-  lastCrc: number | undefined
-  rest: Leftover
 }
 
 /**
@@ -187,33 +77,87 @@ interface Unfinished {
  * acknowledged, and the tail is torn. A record that is attested elsewhere, by a snapshot for example, was on
  * disk as well.
  */
-export class TailClassifier {
-  #lastSeq: number
+class Scan {
+  readonly #codec: Codec
+  readonly #from: LogEnd
+  readonly #scanned: ScannedLog
   #largestGroup = 0
-  #isBroken = false
+  /** Everything from the first line on that does not continue the intact records. */
+  #rest: Leftover[] = []
+  /** The scan before the lines that count only together with one that has not come yet. */
+  #unfinished: { scanned: ScannedLog; rest: Leftover } | undefined
 
-  constructor(after: { seq: number } = { seq: 0 }) {
-    this.#lastSeq = after.seq
+  constructor(codec: Codec, from: LogEnd) {
+    this.#codec = codec
+    this.#from = from
+    const end = { ...from }
+    this.#scanned = { state: 'whole', end, segment: '', offset: 0, records: 0, bytes: 0, torn: [] }
   }
 
-  /** The last record before which none is missing or changed. */
-  get lastSeq(): number {
-    return this.#lastSeq
-  }
-
-  /** Adds a line; undefined if it is not intact. Returns whether it continues the intact records. */
-  next(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
-    if (header !== undefined) this.#largestGroup = Math.max(this.#largestGroup, header.group)
-    if (header?.seq !== this.#lastSeq + 1 || header.group > header.seq) this.#isBroken = true
-    if (this.#isBroken) return false
-    this.#lastSeq += 1
+  /** Is this the record that the scan begins after? */
+  isStart(line: Line, header: CheckedHeader | undefined): boolean {
+    if (header?.seq !== this.#from.seq || this.#codec.sumOf(line.bytes) !== this.#from.sum) return false
+    this.#scanned.segment = line.region.segment
+    this.#scanned.offset = line.next
     return true
   }
 
-  /** `attestedSeq`: the last record that is known from elsewhere to have been on disk. */
-  classify(attestedSeq = 0): LogState {
-    const missing = this.#lastSeq + 1
-    if (missing <= attestedSeq || (this.#isBroken && missing < this.#largestGroup)) return 'damaged'
-    return this.#isBroken ? 'torn' : 'whole'
+  /** Adds a line. Returns whether it continues the intact records. */
+  add(line: Line, header: CheckedHeader | undefined): boolean {
+    const scanned = this.#scanned
+    const isBroken = this.#rest.length > 0
+    const { follows, sumOf } = this.#codec
+    const isChained = isBroken || follows === undefined || follows(line.bytes, scanned.end.sum)
+    const isIntact = header !== undefined && isChained
+    if (isIntact) this.#largestGroup = Math.max(this.#largestGroup, header.group)
+    const isNext = isIntact && header.seq === scanned.end.seq + 1 && header.group <= header.seq
+    if (isBroken || !isNext) {
+      this.#leave(line)
+      return false
+    }
+    if (!header.continued) this.#unfinished = undefined
+    else this.#unfinished ??= this.#before(line)
+    scanned.end = { seq: header.seq, sum: follows === undefined ? header.crc : sumOf(line.bytes) }
+    scanned.segment = line.region.segment
+    scanned.offset = line.next
+    scanned.records += 1
+    scanned.bytes += line.next - line.offset
+    return true
+  }
+
+  /** Adds a line to what is left over. */
+  #leave(line: Line): void {
+    const { segment } = line.region
+    const last = this.#rest.at(-1)
+    if (last?.segment === segment) last.bytes = line.next - last.offset
+    else this.#rest.push({ segment, offset: line.offset, bytes: line.next - line.offset })
+  }
+
+  #before(line: Line): { scanned: ScannedLog; rest: Leftover } {
+    const rest = { segment: line.region.segment, offset: line.offset, bytes: 0 }
+    return { scanned: { ...this.#scanned }, rest }
+  }
+
+  finish(attestedSeq: number): ScannedLog {
+    const scanned = this.#scanned
+    const { seq } = scanned.end
+    const [rest] = this.#rest
+    if (seq < attestedSeq || (rest !== undefined && seq + 1 < this.#largestGroup)) {
+      const { segment, offset } = rest ?? scanned
+      return { ...scanned, state: 'damaged', bad: { seq: seq + 1, segment, offset, isCutOff: !rest } }
+    }
+    // None of these lines was acknowledged: their append is not complete.
+    const unfinished = seq > attestedSeq ? this.#unfinished : undefined
+    if (unfinished !== undefined) this.#joinRest(unfinished.rest)
+    const state = this.#rest.length > 0 ? 'torn' : 'whole'
+    return { ...(unfinished?.scanned ?? scanned), state, torn: this.#rest }
+  }
+
+  /** Adds the lines of an append that is not complete, all in one segment, to the bytes to cut off. */
+  #joinRest(rest: Leftover): void {
+    const [first, ...others] = this.#rest
+    if (first?.segment === rest.segment)
+      this.#rest = [{ ...rest, bytes: first.offset + first.bytes - rest.offset }, ...others]
+    else this.#rest.unshift({ ...rest, bytes: this.#scanned.offset - rest.offset })
   }
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ReadableMedium } from '../medium.ts'
 import { emptyState, type FoldedState } from '../state.ts'
-import { withChecksum } from './line-checksum.ts'
-import type { LogEnds } from './log-end.ts'
+import { type LogEnds, withChecksum } from './codec.ts'
 import { encodeSnapshot, headName, parseHead, readSnapshot, type SavedSlots } from './snapshot.ts'
 
 const ends: LogEnds = { journal: { seq: 7, sum: '0a1b2c3d' }, audit: { seq: 2, sum: 'f'.repeat(64) } }

@@ -2,8 +2,15 @@ import { isCount, isRecord, isString, parseObject } from '../../base/text/fields
 import type { UnsettledAct } from '../audit-record.ts'
 import type { ReadableMedium } from '../medium.ts'
 import { emptyState, type FoldedState, type StoredSlot } from '../state.ts'
-import { verifiedText, withChecksum } from './line-checksum.ts'
-import { isSameEnd, type LogEnd, type LogEnds, parseLogEnd, storedEnds } from './log-end.ts'
+import {
+  checksumBytes,
+  isSameEnd,
+  type LogEnd,
+  type LogEnds,
+  parseLogEnd,
+  storedEnds,
+  withChecksum,
+} from './codec.ts'
 
 /**
  * A snapshot is a cache of the state that the logs of a session add up to. It is a few texts: one for each
@@ -72,9 +79,9 @@ function encodeSlot(
 const encode = (fields: object): string => `${withChecksum(JSON.stringify(fields).slice(0, -1))}\n`
 
 /** Reads a text of a state; undefined if it is missing or damaged. */
-function decode(text: string | undefined): Record<string, unknown> | undefined {
-  const checked = text === undefined ? undefined : verifiedText(Buffer.from(text.slice(0, -1)))
-  return checked && parseObject(`${checked.toString()}}`)
+function decode(text = ''): Record<string, unknown> | undefined {
+  const fields = text.slice(0, -checksumBytes - 1)
+  return text === `${withChecksum(fields)}\n` ? parseObject(`${fields}}`) : undefined
 }
 
 /** Reads the head of a snapshot; undefined if it is missing or damaged. */

@@ -6,7 +6,7 @@ import { SimulatedLocks } from '../../../test/support/crash-locks.ts'
 import { Simulation } from '../../../test/support/crash-simulation.ts'
 import { id } from '../../../test/support/crash-workloads.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
-import { auditCodec, encodeLine, journalCodec } from './codec.ts'
+import { auditCodec, journalCodec } from './codec.ts'
 import { readFile } from '../../base/fs/disk.ts'
 import { verifyLogs } from './verify.ts'
 import type { Health } from '../store.ts'
@@ -148,7 +148,7 @@ test('an audit line that is rewritten with the right hash, alone or with all lin
         if (record === undefined) throw new Error('a line is damaged')
         const { seq, at, group, epoch, type, data } = record
         const text = JSON.stringify(i === from ? { ...(data as object), forged: true } : data)
-        const made = encodeLine(auditCodec, { seq, at, group, epoch }, `"type":"${type}","data":${text}`, sum)
+        const made = auditCodec.encode({ seq, at, group, epoch }, `"type":"${type}","data":${text}`, sum)
         sum = auditCodec.sumOf(Buffer.from(i >= from && i <= through ? made.line : line))
         return i >= from && i <= through ? made.line : line
       }),
@@ -172,8 +172,7 @@ test('a journal line that is rewritten with the right checksum goes unnoticed', 
     group: 0,
     epoch: 0,
   }
-  const { line } = encodeLine(
-    journalCodec,
+  const { line } = journalCodec.encode(
     { seq, at, group, epoch },
     '"type":"message","data":{"n":"forged"}',
     '',

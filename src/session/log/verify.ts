@@ -1,11 +1,9 @@
 import { attestedBy } from '../manifest.ts'
 import type { ReadableMedium } from '../medium.ts'
 import type { Health, LogHealth } from '../store.ts'
-import { findBlob } from './blobs.ts'
-import { codecs, emptyLogEnd } from './codec.ts'
-import type { Line } from './lines.ts'
-import { type LogEnd, type LogName, logNames } from './log-end.ts'
-import { type AuditCheckpoint, type CheckedHeader, checkpointOn, hasBlob, parseLogRecord } from './record.ts'
+import { codecs, emptyLogEnd, type LogEnd, type LogName, logNames } from './codec.ts'
+import { findBlob } from './read.ts'
+import { type AuditCheckpoint, type BlobName, blobOf, type CheckedHeader, type Line } from './record.ts'
 import { missingAt } from './recover.ts'
 import { type ScannedLog, scanLog } from './scan.ts'
 import { readSnapshotHead } from './snapshot.ts'
@@ -29,9 +27,9 @@ export async function verifyLogs(
   const verify = async (log: LogName): Promise<LogHealth> => {
     const check = (line: Line, header: CheckedHeader): Promise<void> | undefined => {
       onBytes((done += line.next - line.offset))
-      if (log === 'journal') checkpoint = checkpointOn(line) ?? checkpoint
-      if (!hasBlob(line, header)) return undefined
-      return noteMissing(medium, line, missing)
+      checkpoint = header.audit ?? checkpoint
+      const blob = blobOf(line.bytes)
+      return blob && noteMissing(medium, blob, missing)
     }
     return await verifyLog(medium, log, attested[log], check)
   }
@@ -63,9 +61,8 @@ function attest(attested: AttestedSums, { seq, sum }: LogEnd): void {
   attested.set(seq, [...(attested.get(seq) ?? []), ...(sum === '' ? [] : [sum])])
 }
 
-async function noteMissing(medium: ReadableMedium, line: Line, missing: Set<string>): Promise<void> {
-  const { blob } = parseLogRecord(line.bytes)
-  if (blob !== undefined && (await findBlob(medium, blob)) === undefined) missing.add(String(blob.sha256))
+async function noteMissing(medium: ReadableMedium, blob: BlobName, missing: Set<string>): Promise<void> {
+  if ((await findBlob(medium, blob)) === undefined) missing.add(String(blob.sha256))
 }
 
 async function verifyLog(

@@ -2,10 +2,8 @@ import type { Clock } from '../../base/process/clock.ts'
 import { type HeldMedium, type LogGroup, UncertainAppend } from '../medium.ts'
 import { lostRecords } from '../session-errors.ts'
 import type { AppendOptions } from '../store.ts'
-import { codecs } from './codec.ts'
-import { LineBuffer } from './line-checksum.ts'
-import { isSameEnd, type LogEnd, type LogName } from './log-end.ts'
-import type { StoredReceipt } from './record.ts'
+import { checkpointAt, codecs, isSameEnd, type LogEnd, type LogName } from './codec.ts'
+import type { AuditCheckpoint, StoredReceipt } from './record.ts'
 
 export interface RecordOptions extends AppendOptions {
   /** Called synchronously when the record is durable, before a snapshot could be taken without its effect. */
@@ -22,13 +20,8 @@ export interface LogWriterOptions {
   clock: Clock
   /** Throws if these bytes must not be written. */
   check: (bytes: Buffer) => void
-  /** Does what must be done before the records that a commit has taken are written. */
-  prepare: () => Promise<void>
-  /**
-   * Fields that the first record of a group carries, as `,"name":value`: how far the other log has come. They
-   * are written only if they have changed since the last group; '' for none.
-   */
-  checkpoint: () => string
+  /** The writer of the audit log, for the journal: it attests how far that log has come. */
+  audit?: LogWriter
 }
 
 /** The body of a line, or a function that stores the data of a large record and returns the body. */
@@ -38,37 +31,44 @@ export type RecordBody = string | (() => Promise<string>)
 interface GatheredRecord {
   body: RecordBody
   isTurn: boolean
+  /** Does the next record belong to the same append? */
+  continued: boolean
   /** Its `seq` is 0 until the record is encoded, with its group. */
   receipt: StoredReceipt
   applied: RecordOptions['applied']
-  /** Rejects this record alone, if its data cannot be stored. */
-  reject?: (error: unknown) => void
-  /** The records of its append, this one included, if that has several. */
-  together?: readonly GatheredRecord[]
 }
 
 /** Records that are written together. They settle together, through one promise. */
 class Group {
-  records: GatheredRecord[] = []
-  /** About how many bytes their lines have. */
-  size = 0
-  /** Must the data of a record be stored before the lines are written? */
-  storesData = false
+  readonly records: GatheredRecord[] = []
+  /** Must the data of a record be stored before the lines are written? Such an append is a group alone. */
+  readonly storesData: boolean
   readonly written: Promise<void>
   resolve!: () => void
   reject!: (error: unknown) => void
+  #size = 0
 
-  constructor() {
+  constructor(storesData: boolean) {
+    this.storesData = storesData
     this.written = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
     })
   }
+
+  add(record: GatheredRecord): void {
+    this.records.push(record)
+    this.#size += record.body.length
+  }
+
+  /** Encoding a larger group would keep the event loop for milliseconds. */
+  get hasRoom(): boolean {
+    return !this.storesData && this.records.length < 2048 && this.#size < 1 << 20
+  }
 }
 
-/** Encoding a larger group would keep the event loop for milliseconds. */
-const maxGroupRecords = 2048
-const maxGroupBytes = 1 << 20
+/** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */
+const lazyMs = 50
 
 /**
  * Appends records so that each is durable when its promise resolves. The records that gather during a turn of
@@ -77,13 +77,13 @@ const maxGroupBytes = 1 << 20
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
-  readonly #lines = new LineBuffer()
   #gathering: Group[] = []
   #isScheduled = false
   #isQueued = false
   #lazyTimer: NodeJS.Timeout | undefined
   #end: LogEnd
-  #checkpoint = ''
+  /** How many audit lines the last group has attested. */
+  #attested = 0
   #closed: unknown
   /** Groups that were rejected because their fate was unknown: at most one of them is in the log. */
   #doubtful: { end: LogEnd; records: readonly Pick<GatheredRecord, 'receipt' | 'applied'>[] }[] = []
@@ -107,43 +107,35 @@ export class LogWriter {
     if (this.#closed !== undefined) return Promise.reject(this.#closed)
     // Before a group is made: the clock may be a program's own, and throw.
     const receipt: StoredReceipt = { seq: 0, at: this.#options.clock.now() }
-    const group = this.#groupWithRoom()
-    const record: GatheredRecord = { body, isTurn, receipt, applied }
-    group.records.push(record)
+    const group = this.#groupFor(typeof body !== 'string')
+    group.add({ body, isTurn, continued: false, receipt, applied })
     this.#commitSoon(durable)
-    if (typeof body !== 'string') {
-      group.storesData = true
-      return new Promise((resolve, reject) => {
-        record.reject = reject
-        group.written.then(() => resolve(receipt), reject)
-      })
-    }
-    group.size += body.length
     return group.written.then(() => receipt)
   }
 
   /** Appends records that count only together. They are in one group, and all are durable or none. */
-  appendAll(bodies: readonly RecordBody[], { durable = true }: AppendOptions = {}): Promise<StoredReceipt[]> {
-    if (this.#closed !== undefined) return Promise.reject(this.#closed)
+  async appendAll(
+    bodies: readonly RecordBody[],
+    { durable = true }: AppendOptions = {},
+  ): Promise<StoredReceipt[]> {
+    if (this.#closed !== undefined) throw this.#closed
     const at = this.#options.clock.now()
-    const group = this.#groupWithRoom()
-    return new Promise((resolve, reject) => {
-      const together: GatheredRecord[] = []
-      for (const body of bodies) {
-        if (typeof body === 'string') group.size += body.length
-        else group.storesData = true
-        together.push({ body, isTurn: false, receipt: { seq: 0, at }, applied: undefined, reject, together })
-      }
-      for (const record of together) group.records.push(record)
-      group.written.then(() => resolve(together.map(({ receipt }) => receipt)), reject)
-      this.#commitSoon(durable)
+    const group = this.#groupFor(bodies.some((body) => typeof body !== 'string'))
+    const receipts = bodies.map((body, index): StoredReceipt => {
+      const receipt = { seq: 0, at }
+      const continued = index < bodies.length - 1
+      group.add({ body, isTurn: false, continued, receipt, applied: undefined })
+      return receipt
     })
+    this.#commitSoon(durable)
+    await group.written
+    return receipts
   }
 
-  #groupWithRoom(): Group {
+  #groupFor(storesData: boolean): Group {
     const last = this.#gathering.at(-1)
-    if (last !== undefined && last.records.length < maxGroupRecords && last.size < maxGroupBytes) return last
-    const group = new Group()
+    if (last?.hasRoom && !storesData) return last
+    const group = new Group(storesData)
     this.#gathering.push(group)
     return group
   }
@@ -154,12 +146,15 @@ export class LogWriter {
     this.#isScheduled = false
     if (this.#isQueued || this.#gathering.length === 0) return
     this.#isQueued = true
-    await this.#options.queue.run(() => this.#commitOnce())
+    await this.#options.queue.run(async () => {
+      this.#isQueued = false
+      if (!(await this.#commitGathered())) this.#commitSoon(true)
+    })
   }
 
-  /** Commits all records gathered so far. */
+  /** Commits the records gathered so far, while no other operation of the session is under way. */
   async flush(): Promise<void> {
-    while (await this.#commitGathered());
+    while (!(await this.#commitGathered()));
   }
 
   /** Commits, and rejects every later append with this reason. */
@@ -183,37 +178,30 @@ export class LogWriter {
     this.#lazyTimer = undefined
   }
 
-  /** Begins when no other operation of the session is under way. */
-  async #commitOnce(): Promise<void> {
-    this.#isQueued = false
-    if (await this.#commitGathered()) this.#commitSoon(true)
-  }
-
   /**
-   * Commits the records gathered until now. Returns whether some must wait for another commit, because the
-   * data of a record before them could not be stored: its caller hears of it before they are durable.
+   * Commits the records gathered until now. If a group fails, it returns false and leaves those after it for
+   * another commit: the callers of that group hear of it before a later record is durable.
+   *
+   * A journal record may join a commit that was queued before an earlier audit line was appended. So the
+   * journal takes its records first and then has the audit lines written: no crash keeps a journal record and
+   * loses an audit line that was appended before it.
    */
   async #commitGathered(): Promise<boolean> {
     this.#cancelLazy()
     const groups = this.#gathering
     this.#gathering = []
+    let isDone = true
     let bug: unknown
-    try {
-      await this.#options.prepare()
-    } catch (error) {
-      bug = error
-    }
-    for (const [i, group] of groups.entries()) {
+    await this.#options.audit?.flush().catch((error: unknown) => (bug = error))
+    for (const [index, group] of groups.entries()) {
       try {
-        if (this.#closed !== undefined) throw this.#closed
-        if (group.storesData && !(await this.#storeData(group))) {
-          this.#gathering = [...groups.slice(i), ...this.#gathering]
-          return true
-        }
-        if (group.records.length > 0) await this.#write(group.records)
+        await this.#write(group)
       } catch (error) {
         group.reject(error)
-        continue
+        const later = groups.slice(index + 1)
+        this.#gathering = [...later, ...this.#gathering]
+        isDone = later.length === 0
+        break
       }
       // The records are durable, so their appends resolve even if a callback has a bug and throws.
       try {
@@ -224,14 +212,19 @@ export class LogWriter {
       group.resolve()
     }
     if (bug !== undefined) throw bug
-    return false
+    return isDone
   }
 
-  async #write(records: readonly GatheredRecord[]): Promise<void> {
-    const { medium, log, check } = this.#options
-    const checkpoint = this.#options.checkpoint()
+  async #write({ records, storesData }: Group): Promise<void> {
+    const { medium, log, check, audit } = this.#options
+    if (this.#closed !== undefined) throw this.#closed
+    // The data of large records is stored before the lines that name it are written.
+    if (storesData)
+      for (const record of records) if (typeof record.body !== 'string') record.body = await record.body()
     for (;;) {
-      const group = this.#encode(records, checkpoint === this.#checkpoint ? '' : checkpoint)
+      const attested = audit?.end.seq ?? 0
+      const isNews = audit !== undefined && attested > this.#attested
+      const group = this.#encode(records, isNews ? checkpointAt(audit.end) : undefined)
       check(group.lines)
       const end = await medium.append(log, group).catch((error: unknown) => {
         if (!(error instanceof UncertainAppend)) throw error
@@ -243,7 +236,7 @@ export class LogWriter {
         this.#adopt(end)
         continue
       }
-      this.#checkpoint = checkpoint
+      this.#attested = attested
       this.#moveTo(end)
       return
     }
@@ -255,8 +248,6 @@ export class LogWriter {
     const { session_id: id } = this.#options.medium.manifest
     if (group === undefined) throw lostRecords(id, this.#options.log, this.#end.seq, end.seq)
     this.#moveTo(end)
-    // The checkpoint that it carries may be another one than the last that was acknowledged.
-    this.#checkpoint = ''
     applyAll(group.records)
   }
 
@@ -265,51 +256,32 @@ export class LogWriter {
     this.#doubtful = []
   }
 
-  /** Stores the data of large records, before the lines that name it are written. False if that failed. */
-  async #storeData(group: Group): Promise<boolean> {
-    const failed = new Set<GatheredRecord>()
-    for (const record of group.records) {
-      if (typeof record.body === 'string' || failed.has(record)) continue
-      try {
-        record.body = await record.body()
-      } catch (error) {
-        for (const each of record.together ?? [record]) failed.add(each)
-        record.reject?.(error)
-      }
-    }
-    group.records = group.records.filter((record) => !failed.has(record))
-    return failed.size === 0
-  }
-
-  /** Numbers the records and encodes their lines, which are valid until the next call. */
-  #encode(records: readonly GatheredRecord[], checkpoint: string): LogGroup {
+  /** Numbers the records and encodes their lines. */
+  #encode(records: readonly GatheredRecord[], checkpoint: AuditCheckpoint | undefined): LogGroup {
     const { log, medium } = this.#options
-    const codec = codecs[log]
-    const lines = this.#lines
-    lines.clear()
-    const first = this.#end.seq + 1
+    const { epoch } = medium
+    const group = this.#end.seq + 1
     let { seq, sum } = this.#end
+    let lines = ''
     let turns = 0
-    for (const { body, isTurn, receipt } of records) {
+    for (const { body, isTurn, continued, receipt } of records) {
       seq += 1
-      const text = seq === first ? `${body as string}${checkpoint}` : (body as string)
-      lines.add(codec.text({ seq, at: receipt.at, group: first, epoch: medium.epoch }, text, sum))
-      // In a log without a chain, only the sum of the last line is needed.
-      if (codec.follows !== undefined) receipt.hash = sum = codec.sumOf(lines.last)
+      const audit = seq === group ? checkpoint : undefined
+      const header = { seq, at: receipt.at, group, epoch, continued, audit }
+      const encoded = codecs[log].encode(header, body as string, sum)
+      sum = encoded.sum
+      lines += `${encoded.line}\n`
       receipt.seq = seq
+      if (log === 'audit') receipt.hash = sum
       if (isTurn) turns += 1
     }
-    const lastAt = records.at(-1)?.receipt.at ?? 0
-    return { lines: lines.bytes, end: { seq, sum: codec.sumOf(lines.last) }, lastAt, turns }
+    return { lines: Buffer.from(lines), end: { seq, sum }, lastAt: records.at(-1)?.receipt.at ?? 0, turns }
   }
 }
 
 function applyAll(records: readonly Pick<GatheredRecord, 'receipt' | 'applied'>[]): void {
   for (const { receipt, applied } of records) applied?.(receipt)
 }
-
-/** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */
-const lazyMs = 50
 
 /** Runs the operations of one session, one at a time and in order. */
 export class OperationQueue {

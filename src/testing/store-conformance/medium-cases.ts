@@ -13,7 +13,7 @@ import {
   revised,
   type SessionContents,
 } from '../../session/index.ts'
-import { codecs, encodeLine } from '../../session/log/index.ts'
+import { codecs } from '../../session/log/index.ts'
 import { codeOf, rejects, type StoreCases } from '../conformance-case.ts'
 
 const writer = { kind: 'writer', purpose: 'conformance' } as const
@@ -34,7 +34,7 @@ function linesOf(log: LogName, from: LogGroup['end'], count: number, pad = 0): L
     const seq = from.seq + n
     const header = { seq, at: createdAt + seq, group: from.seq + 1, epoch: 1 }
     const body = `"type":"note","data":"${seq} ${'ö'.repeat(pad)}"`
-    const made = encodeLine(codecs[log], header, body, end.sum)
+    const made = codecs[log].encode(header, body, end.sum)
     text += `${made.line}\n`
     end = { seq, sum: made.sum }
   }
