@@ -77,7 +77,7 @@ export function memoryMedium(memory: Memory): Medium {
     async load(manifest, contents) {
       const session = newSession(manifest)
       for (const log of ['journal', 'audit'] as const)
-        for await (const group of contents.groups(log)) session.groups[log].push(copyOf(group))
+        for await (const group of contents.groups(log)) session.groups[log].push(group)
       for await (const { sha256, content } of contents.blobs()) session.blobs.set(sha256, content)
       add(session)
     },
@@ -95,9 +95,6 @@ export function memoryMedium(memory: Memory): Medium {
     },
   }
 }
-
-/** The lines of a group are valid only until `append` returns. */
-const copyOf = (group: LogGroup): LogGroup => ({ ...group, lines: Buffer.from(group.lines) })
 
 class ReadableMemory implements ReadableMedium {
   protected readonly session: MemorySession
@@ -169,7 +166,7 @@ class HeldMemory extends ReadableMemory implements HeldMedium {
   }
 
   async append(log: LogName, group: LogGroup): Promise<LogGroup['end']> {
-    this.#heldSession().groups[log].push(copyOf(group))
+    this.#heldSession().groups[log].push(group)
     return group.end
   }
 

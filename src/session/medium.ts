@@ -100,7 +100,7 @@ export interface Region {
   offset: number
 }
 
-/** Lines that are added together. They are valid until the append has settled. */
+/** Lines that are added together. */
 export interface LogGroup {
   lines: Buffer
   /** Where the log ends with them. */

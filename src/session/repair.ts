@@ -287,7 +287,7 @@ async function* renumbered(
   }
 }
 
-/** Reads these lines again, in the order of their numbers. A log whose lines were moved is read repeatedly. */
+/** Reads these lines again by their numbers. A log whose lines were moved is read more than once. */
 async function* inOrder(
   medium: ReadableMedium,
   log: LogName,

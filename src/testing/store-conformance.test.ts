@@ -91,16 +91,6 @@ const mutations: Mutation[] = [
     }),
   },
   {
-    promise: 'lines outlive the buffer that they were in',
-    held: (real, memory) => ({
-      async append(log, group) {
-        await real.append(log, group)
-        holderOf(memory, real)?.groups[log].splice(-1, 1, group)
-        return group.end
-      },
-    }),
-  },
-  {
     promise: 'an append returns where the log ends',
     held: (real) => ({
       async append(log, group) {
