@@ -22,7 +22,7 @@ export const loaded = {
     'check-postgres': 'src/cli/health/postgres.ts',
     doctor: 'src/cli/health/doctor.ts',
     'session-repair': 'src/session/repair.ts',
-    'examine-hooks': 'src/hooks/install/doctor/examine.ts',
+    'examine-hooks': 'src/hooks/install/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',
     hook: 'src/hooks/commands/hook.ts',
     'hook-recorder': 'src/hooks/record/recorder.ts',

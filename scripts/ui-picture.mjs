@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { hookCommand } from '../dist/hooks/install/settings/command-text.js'
+import { hookCommand } from '../dist/hooks/install/command-text.js'
 import { hosts } from '../dist/hooks/hosts/hosts.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { hookBin } from '../../test/support/hook-host.ts'
 import { callEvent, hookScript, ScriptWorld, shells } from '../../test/support/hook-script.ts'
 import { type Running, until } from '../../test/support/world.ts'
-import { guardText } from './install/git/guard-text.ts'
-import { shimText } from './install/git/shim.ts'
+import { guardText } from './install/guard.ts'
+import { shimText } from './install/shim.ts'
 import { hosts } from './hosts/hosts.ts'
 
 /** An agent: runs the lines that it reads as commands of its session, and prints how each has ended. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } 
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { allAgents, isHostVariable } from '../../src/hooks/install/agents.ts'
-import { hostSettings } from '../../src/hooks/install/host-settings.ts'
+import { hostSettings } from '../../src/hooks/install/agents.ts'
 
 /** Programs by which stint finds out that the user has an agent, or stint itself, installed. */
 const hidden = [

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { hosts } from '../../src/hooks/hosts/hosts.ts'
-import { settingsCommand } from '../../src/hooks/install/settings/command-text.ts'
+import { settingsCommand } from '../../src/hooks/install/command-text.ts'
 import { leftoverMs } from '../../src/lease/force.ts'
 import { hookEvent, type HookWorld, registered } from './hook-host.ts'
 import { hookScript, scriptWords } from './hook-script.ts'

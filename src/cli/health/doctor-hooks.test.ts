@@ -248,21 +248,6 @@ test('stint status does not start Codex', async () => {
   expect(existsSync(join(world.tmp, 'started'))).toBe(false)
 })
 
-test('the OpenCode plugin is run in the runtime inside OpenCode, if there is one', async () => {
-  await using world = new HookUser()
-  const log = join(world.tmp, 'log')
-  // Runs a file as Bun does if BUN_BE_BUN is set; otherwise it acts as OpenCode.
-  const script = `#!/bin/sh
-[ "$BUN_BE_BUN" = 1 ] || exit 1
-echo "$BUN_BE_BUN $1" >> '${log}'
-if [ "$1" = -e ]; then echo "bun 1.3.14"; else shift; exec '${process.execPath}' "$@"; fi
-`
-  writeFileSync(join(world.bin, 'opencode'), script, { mode: 0o755 })
-  await world.change('install', 'opencode')
-  expect(await doctor(world)).toMatchObject({ code: 0, working: ['OpenCode'] })
-  expect(world.read(log)).toBe('1 -e\n1 run\n1 -e\n1 run\n')
-})
-
 test('hooks in the plugin and in the settings run twice: the doctor says so', async () => {
   await using world = new HookUser()
   mkdirSync(dirname(world.file('claude')))

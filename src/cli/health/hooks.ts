@@ -5,8 +5,8 @@ import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { allAgents, hasAgent } from '../../hooks/install/agents.ts'
-import type { Examined } from '../../hooks/install/doctor/examine.ts'
-import { readSettingsFile } from '../../hooks/install/settings/settings-file.ts'
+import type { Examined } from '../../hooks/install/examine.ts'
+import { readSettingsFile } from '../../hooks/install/settings-file.ts'
 import { agentTargets } from '../../hooks/install/target.ts'
 import { shortPath } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
@@ -32,7 +32,7 @@ export async function findHooks(
 ): Promise<HooksFound> {
   const isWorthALook = askGit || mayHaveHooks(workspace)
   // Loaded only then: most users have no hooks.
-  const { examineInstalled } = isWorthALook ? await import('../../hooks/install/doctor/examine.ts') : {}
+  const { examineInstalled } = isWorthALook ? await import('../../hooks/install/examine.ts') : {}
   const hooks = (await examineInstalled?.(workspace, { askGit, trialIn })) ?? []
   const agents = new Set<string>(hooks.map(({ agent }) => agent))
   return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }

@@ -13,9 +13,8 @@ import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { hookScript } from '../../../test/support/hook-script.ts'
 import { contentOf, HookUser } from '../../../test/support/hook-user.ts'
-import { Terminal } from '../../../test/support/terminal.ts'
 import type { Finished } from '../../../test/support/world.ts'
-import { guardEvents } from '../install/git/guard-text.ts'
+import { guardEvents } from '../install/guard.ts'
 
 const hooksIn = (directory: string): { path: string }[] =>
   guardEvents.map(({ name }) => ({ path: join(directory, name) }))
@@ -82,20 +81,6 @@ test('a commit is refused, with the name of the holder, while another session ho
   expect(bypassed.code).toBe(0)
   await world.release()
   expect(await world.commit('released')).toMatchObject({ code: 0 })
-})
-
-test('a refusal on a terminal breaks no word', async () => {
-  await using world = new Repository()
-  await world.make()
-  await world.change('install', 'git')
-  await world.hold()
-  await using terminal = await Terminal.open(world)
-  // The path of the project alone is wider than 80 columns.
-  terminal.resize(100, 24)
-  terminal.enter(`cd ${world.project}`)
-  const { lines, isWrapped } = await terminal.output('git branch -m renamed')
-  expect(lines.join(' ')).toMatch(/other-session.* STINT_BYPASS=1 for this one command/)
-  expect(isWrapped, lines.join('\n')).toBe(false)
 })
 
 test('commands that bypass pre-commit are refused, too: --no-verify, a renamed branch, a reset, an update of a ref', async () => {

@@ -97,19 +97,17 @@ test('the shim is an executable of the user alone, is installed once, and is rem
   expect(world.read(world.shim)).toBe('mine')
 })
 
-test('the doctor tries the shim, and asks the login shell whether its git is the shim', async () => {
+test('the doctor tries the shim, and says if another git comes first on PATH', async () => {
   await using world = new ShimUser()
   await world.make('--fail-closed')
-  world.env.SHELL = '/bin/bash'
+  const path = world.env.PATH ?? ''
+  world.env.PATH = path.replaceAll(`${dirname(world.shim)}:`, '')
   const doctor = () => world.stint(['doctor', '--json'], { cwd: world.project })
   const found = await doctor()
   expect([found.code, found.envelope().error?.code]).toEqual([4, 'DOCTOR_FOUND'])
-  expect(found.stdout).toMatch(/a login shell \(\/bin\/bash\) runs [^"]*\/git instead/)
-  expect(found.stdout).toContain('add this line to its profile')
-  writeFileSync(
-    join(world.user, '.bash_profile'),
-    `echo welcome\nexport PATH=${dirname(world.shim)}:"$PATH"\n`,
-  )
+  expect(found.stdout).toMatch(/your PATH has [^"]*\/git before it/)
+  expect(found.stdout).toContain('add this line to the profile of your shell')
+  world.env.PATH = path
   expect(await doctor()).toMatchObject({ code: 0 })
   expect((await world.hook(['status', 'git'])).envelope().data).toMatchObject({
     hooks: [{ path: world.shim, state: 'installed', choices: { failClosed: true } }],

@@ -19,7 +19,7 @@ import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user
 import { isRoot, openToAll, projectRoot, stintBin, until } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
-import { hostSettings } from '../install/host-settings.ts'
+import { hostSettings } from '../install/agents.ts'
 import { acquireLease, homeStore } from '../../lease/index.ts'
 import { shortPath } from '../../cli/text/format.ts'
 

@@ -13,7 +13,7 @@ import {
   type SettingsFile,
   unlinkIfExists,
   writeSettingsFile,
-} from './settings/settings-file.ts'
+} from './settings-file.ts'
 
 /** The change of one file, made or planned. */
 export interface Change {

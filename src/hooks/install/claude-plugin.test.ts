@@ -8,8 +8,8 @@ import { projectRoot } from '../../../test/support/world.ts'
 import { version } from '../../cli/stint.ts'
 import { hosts } from '../hosts/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
-import { withoutWait } from './settings/command-text.ts'
-import { hookEntries } from './settings/hooks-part.ts'
+import { withoutWait } from './command-text.ts'
+import { hookEntries } from './edit-hooks.ts'
 import type { SettingsAgentName } from '../hosts/host.ts'
 
 const built = join(projectRoot, 'dist/claude-plugin')

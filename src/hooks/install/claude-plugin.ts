@@ -1,4 +1,4 @@
-import { hookEntries } from './settings/hooks-part.ts'
+import { hookEntries } from './edit-hooks.ts'
 
 /**
  * Makes the files of a plugin for Claude Code: the hooks that stint writes into its settings, and a command.

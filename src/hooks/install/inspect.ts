@@ -6,14 +6,14 @@ import { lstatIfExists } from '../../base/fs/exists.ts'
 import type { SettingsAgentName, TargetName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 import type { InstallPlace } from './agents.ts'
-import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
-import { commandInShim, isOurShim, shimText } from './git/shim.ts'
+import { commandIn, guardEvents, guardIn, guardText } from './guard.ts'
+import { commandInShim, isOurShim, shimText } from './shim.ts'
 import { isExecutable } from './own-program.ts'
-import { hostSettings } from './host-settings.ts'
+import { hostSettings } from './agents.ts'
 import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
-import { choicesOf } from './settings/command-text.ts'
-import { findHandlers, missingTools } from './settings/edit-hooks.ts'
-import { decode, readSettingsFile } from './settings/settings-file.ts'
+import { choicesOf } from './command-text.ts'
+import { findHandlers, missingTools } from './edit-hooks.ts'
+import { decode, readSettingsFile } from './settings-file.ts'
 import type { HookTarget } from './target.ts'
 
 /** The hooks of stint in one target. */
@@ -92,8 +92,7 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
 function inspectGuard(directory: string): Part {
   const guards = guardEvents.flatMap((event) => {
     const path = join(directory, event.name)
-    const { bytes } = readSettingsFile(path)
-    const guard = guardIn(bytes?.toString() ?? '')
+    const guard = guardIn(readSettingsFile(path).bytes?.toString() ?? '')
     return guard === undefined ? [] : [{ event, guard, path }]
   })
   const [first] = guards

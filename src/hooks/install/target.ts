@@ -5,7 +5,7 @@ import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { askGit } from '../../base/process/run-program.ts'
 import type { SettingsAgentName, TargetName } from '../hosts/host.ts'
 import { allAgents, allPlaces, hasAgent, type InstallPlace, requiredPath } from './agents.ts'
-import { shimPath } from './git/shim.ts'
+import { shimPath } from './shim.ts'
 
 /** The file or directory that gets the hooks of one agent. */
 export type HookTarget = SettingsTarget | PluginTarget | GuardTarget | ShimTarget

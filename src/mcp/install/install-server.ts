@@ -7,7 +7,7 @@ import { agentHome, hasAgent } from '../../hooks/install/agents.ts'
 import { type Change, installPart, type SettingsPart, uninstallPart } from '../../hooks/install/change.ts'
 import { type Problem, unreadableBy } from '../../hooks/install/inspect.ts'
 import { findOnPath, ownProgram } from '../../hooks/install/own-program.ts'
-import { decode, readSettingsFile } from '../../hooks/install/settings/settings-file.ts'
+import { decode, readSettingsFile } from '../../hooks/install/settings-file.ts'
 import { jsonEntry, jsonServer, readStart, serverStart, tomlEntry, tomlServer } from './server-settings.ts'
 
 /** A settings file that can start stint's MCP server. */

@@ -6,9 +6,9 @@ import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isString } from '../../base/text/fields.ts'
 import type { SettingsPart } from '../../hooks/install/change.ts'
-import { addProperty, removeAt, replaceAt } from '../../hooks/install/json/edit.ts'
-import { hasComment, nodeAt, objectOr, parseJson } from '../../hooks/install/json/parse.ts'
-import { parseToml } from '../../hooks/install/settings/parse-toml.ts'
+import { addProperty, removeAt, replaceAt } from '../../hooks/install/json-edit.ts'
+import { hasComment, nodeAt, objectOr, parseJson } from '../../hooks/install/parse-settings.ts'
+import { parseToml } from '../../hooks/install/parse-settings.ts'
 
 /** The name of stint's server in the settings of agents. */
 const serverName = 'stint'

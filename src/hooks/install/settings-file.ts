@@ -15,9 +15,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { renameInto } from '../../../base/fs/atomic-file.ts'
-import { ifExists, lstatIfExists } from '../../../base/fs/exists.ts'
-import { codedError, errorCode, StintError } from '../../../base/errors/stint-error.ts'
+import { renameInto } from '../../base/fs/atomic-file.ts'
+import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than any settings file needs. */
 const maxBytes = 16 << 20

@@ -1,11 +1,9 @@
 import { rmdirSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { ifPossible } from '../../../base/errors/if-possible.ts'
-import { ensureHome, ensureHomeDirectory, stintHome } from '../../../base/fs/home.ts'
-import { runProgram } from '../../../base/process/run-program.ts'
-import { shellWord } from '../../../base/text/escape.ts'
-import type { HookChoices } from '../../options.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { shellWord } from '../../base/text/escape.ts'
+import type { HookChoices } from '../options.ts'
 import {
   type Change,
   type HookWriting,
@@ -13,10 +11,11 @@ import {
   type SettingsPart,
   uninstallPart,
   wholeFile,
-} from '../change.ts'
-import type { Problem } from '../inspect.ts'
-import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
-import type { ShimTarget } from '../target.ts'
+} from './change.ts'
+import type { Problem } from './inspect.ts'
+import { findOnPath } from './own-program.ts'
+import { type HookCommand, onlyRefusals, readCommand, startWords } from './command-text.ts'
+import type { ShimTarget } from './target.ts'
 
 const head = `#!/bin/sh
 # Written by \`stint hook install git --shim\`; \`stint hook uninstall git --shim\` removes it.
@@ -140,25 +139,12 @@ export async function uninstallShim({ agent, place, path }: ShimTarget, dryRun: 
 /** The line that puts the shim before git. */
 export const pathLine = (path: string): string => `export PATH=${shellWord(dirname(path))}:"$PATH"`
 
-/**
- * Asks a login shell of this user which git it runs; describes what is wrong if it is not the shim. The shell
- * starts with a plain PATH, as at a login: this process may have inherited another one.
- */
-export async function describeLoginShell(
-  path: string,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<Problem | undefined> {
-  const shell = env.SHELL || userInfo().shell || '/bin/sh'
-  const { HOME, USER, LOGNAME, LANG, STINT_HOME } = env
-  const { stdout } = await runProgram(shell, ['-lc', 'command -v git'], {
-    env: { HOME, USER, LOGNAME, LANG, STINT_HOME, SHELL: shell, PATH: '/usr/local/bin:/usr/bin:/bin' },
-    timeoutMs: 10_000,
-  })
-  // A profile may print lines of its own first.
-  const found = stdout.trimEnd().split('\n').at(-1) || 'no git'
-  if (found === path) return undefined
+/** Describes what is wrong if another git comes first on PATH; undefined if the shim does. */
+export function describePath(path: string): Problem | undefined {
+  const first = findOnPath('git') ?? 'no git'
+  if (first === path) return undefined
   return {
-    problem: `a login shell (${shell}) runs ${found} instead`,
-    fix: `add this line to its profile: ${pathLine(path)}`,
+    problem: `your PATH has ${first} before it`,
+    fix: `add this line to the profile of your shell, and open a new one: ${pathLine(path)}`,
   }
 }

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import { ifPossible } from '../../../base/errors/if-possible.ts'
-import { isString, parseObject } from '../../../base/text/fields.ts'
-import type { Installation, Problem } from '../inspect.ts'
-import { objectOr } from '../json/parse.ts'
-import { findOnPath } from '../own-program.ts'
-import { readSettingsFile } from '../settings/settings-file.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { isString, parseObject } from '../../base/text/fields.ts'
+import type { Installation, Problem } from './inspect.ts'
+import { objectOr } from './parse-settings.ts'
+import { findOnPath } from './own-program.ts'
+import { readSettingsFile } from './settings-file.ts'
 
 /**
  * Codex trusts each hook by a hash of its command, and silently runs none that is new or has changed since.

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { plantCodex, trustingCodex } from '../../../../test/support/codex-stand-in.ts'
-import { isRunning, until, World } from '../../../../test/support/world.ts'
-import { ifPossible } from '../../../base/errors/if-possible.ts'
+import { plantCodex, trustingCodex } from '../../../test/support/codex-stand-in.ts'
+import { isRunning, until, World } from '../../../test/support/world.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { askCodexTrust, describeTrust } from './codex-trust.ts'
 
 afterEach(() => vi.unstubAllEnvs())

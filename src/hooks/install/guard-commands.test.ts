@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { HookUser } from '../../../../test/support/hook-user.ts'
-import { readIfThere } from '../../../../test/support/read-if-there.ts'
-import { type Finished, projectRoot } from '../../../../test/support/world.ts'
-import { acquireLease, homeStore } from '../../../lease/index.ts'
+import { HookUser } from '../../../test/support/hook-user.ts'
+import { readIfThere } from '../../../test/support/read-if-there.ts'
+import { type Finished, projectRoot } from '../../../test/support/world.ts'
+import { acquireLease, homeStore } from '../../lease/index.ts'
 
 /**
  * The commands of the table in docs/git-guard.md, each with a preparation by another command if it needs one.

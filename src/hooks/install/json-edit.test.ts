@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import { StintError } from '../../../base/errors/stint-error.ts'
-import { addProperty, append, removeAt, replaceAt } from './edit.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { addProperty, append, removeAt, replaceAt } from './json-edit.ts'
 
 const group = { matcher: 'Edit', hooks: [{ type: 'command', command: 'x' }] }
 

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRoot, World } from '../../../../test/support/world.ts'
+import { isRoot, World } from '../../../test/support/world.ts'
 import { readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
 /** A group other than that of new files, if this user may assign one; root may assign any. */

@@ -1,16 +1,18 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { dirname, isAbsolute } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isWithin } from '../../../base/fs/paths.ts'
-import { agentTitle } from '../../hosts/hosts.ts'
-import { allPlaces, settingsPath } from '../agents.ts'
-import { findOnPath, programFile } from '../own-program.ts'
-import { inspect, type Installation, isShim, type Problem } from '../inspect.ts'
-import { objectOr } from '../json/parse.ts'
-import { readSettingsFile } from '../settings/settings-file.ts'
-import { agentTargets, targetsToInspect } from '../target.ts'
+import { isWithin } from '../../base/fs/paths.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { errorMessage } from '../../base/errors/stint-error.ts'
+import { agentTitle } from '../hosts/hosts.ts'
+import { agentHome, allPlaces, isSettingsAgent, settingsPath } from './agents.ts'
+import { findOnPath, programFile } from './own-program.ts'
+import { inspect, type Installation, isShim, type Problem, unreadableBy } from './inspect.ts'
+import { objectOr, parseToml, readSettingsJson } from './parse-settings.ts'
+import { decode, readSettingsFile } from './settings-file.ts'
+import { agentTargets, targetsToInspect } from './target.ts'
 import { describeTrust, trustOf } from './codex-trust.ts'
-import { readSettingsJson, switchesOf } from './switches.ts'
+import { describePath } from './shim.ts'
 import { prepareGround, tryHook } from './trial.ts'
 
 export interface Finding {
@@ -43,7 +45,8 @@ export async function examineInstalled(
   const examined: Examined[] = []
   for (const each of installed) {
     const wasTried = isTriable(each, workspace)
-    const problem = wasTried ? await tryHook(each, ground) : undefined
+    const unmet = isShim(each) ? describePath(each.path) : undefined
+    const problem = wasTried ? ((await tryHook(each, ground)) ?? unmet) : undefined
     const finding = examine(each, workspace, problem)
     const trust = await trustOf(each, workspace)
     const obstacle = describeTrust(trust)
@@ -154,3 +157,65 @@ function findForeign(
 }
 
 const realOf = (path: string): string => (existsSync(path) ? realpathSync.native(path) : path)
+
+/** Lists the settings that keep an agent from running installed hooks. */
+function switchesOf({ agent, path }: Installation, workspace: string): Problem[] {
+  if (!isSettingsAgent(agent)) return []
+  const unreadable = unreadableBy(agent, readSettingsFile(path).bytes)
+  const files = allPlaces.flatMap((place) => settingsPath(agent, place, workspace) ?? [])
+  return [
+    ...(unreadable === undefined ? [] : [{ problem: unreadable, fix: 'remove them' }]),
+    ...[...new Set([path, ...files])].flatMap(switchesIn),
+    ...(agent === 'claude' ? managedPaths.flatMap(managedOnly) : []),
+    ...(agent === 'codex' ? codexSwitches(join(agentHome('codex'), 'config.toml')) : []),
+  ]
+}
+
+/** `disableAllHooks` is a setting of Claude Code, Copilot and Qwen Code, `hooksConfig` one of Gemini CLI. */
+function switchesIn(path: string): Problem[] {
+  const { disableAllHooks, hooksConfig } = readSettingsJson(path)
+  const { enabled, disabled } = objectOr(hooksConfig)
+  const isOurs = (name: unknown): boolean => /^stint-|stint-hook/.test(String(name))
+  const problems: Problem[] = []
+  if (disableAllHooks === true)
+    problems.push({ problem: `${path} switches all hooks off`, fix: 'remove `disableAllHooks` there' })
+  if (enabled === false)
+    problems.push({
+      problem: `${path} switches hooks off`,
+      fix: 'remove `enabled: false` under hooksConfig',
+    })
+  if (Array.isArray(disabled) && disabled.some(isOurs))
+    problems.push({
+      problem: `${path} switches these hooks off`,
+      fix: 'remove them from hooksConfig.disabled',
+    })
+  return problems
+}
+
+const managedPaths = [
+  '/etc/claude-code/managed-settings.json',
+  '/Library/Application Support/ClaudeCode/managed-settings.json',
+]
+
+const managedOnly = (path: string): Problem[] =>
+  readSettingsJson(path).allowManagedHooksOnly === true
+    ? [
+        {
+          problem: `${path} allows managed hooks only`,
+          fix: 'ask the administrator of this machine to add them',
+        },
+      ]
+    : []
+
+function codexSwitches(file: string): Problem[] {
+  const text = ifPossible(() => decode(readSettingsFile(file).bytes, '').text) ?? ''
+  try {
+    const { hooks, codex_hooks } = objectOr(parseToml(text).features)
+    // `codex_hooks` is the name that earlier versions of Codex use.
+    if (hooks !== false && codex_hooks !== false) return []
+    return [{ problem: `${file} switches hooks off`, fix: 'set `hooks = true` under [features]' }]
+  } catch (error) {
+    const problem = `${file} is not valid TOML (${errorMessage(error)})`
+    return [{ problem, fix: 'repair it: Codex cannot read it' }]
+  }
+}

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { hookEntries } from './hooks-part.ts'
-import type { SettingsAgentName } from '../../hosts/host.ts'
-import { hostSettings } from '../host-settings.ts'
+import { hookEntries } from './edit-hooks.ts'
+import type { SettingsAgentName } from '../hosts/host.ts'
+import { hostSettings } from './agents.ts'
 
 const agents = Object.keys(hostSettings) as SettingsAgentName[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']

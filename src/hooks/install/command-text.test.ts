@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { HostName } from '../../hosts/host.ts'
-import { hosts } from '../../hosts/hosts.ts'
-import { defaultChoices, type HookChoices } from '../../options.ts'
-import type { InstallPlace } from '../agents.ts'
+import type { HostName } from '../hosts/host.ts'
+import { hosts } from '../hosts/hosts.ts'
+import { defaultChoices, type HookChoices } from '../options.ts'
+import type { InstallPlace } from './agents.ts'
 import { choicesOf, settingsCommand, readCommand } from './command-text.ts'
 
 const agents = (Object.keys(hosts) as HostName[]).filter((name) => hosts[name].events.length > 0)

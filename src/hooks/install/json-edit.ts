@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser'
-import { type JsonPath, nodeAt, parseJson } from './parse.ts'
+import { type JsonPath, nodeAt, parseJson } from './parse-settings.ts'
 
 /**
  * Edits of JSON with comments that keep every other byte: comments, order, blanks, line ends. Removing an

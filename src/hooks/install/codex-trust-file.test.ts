@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { projectRoot, World } from '../../../../test/support/world.ts'
+import { projectRoot, World } from '../../../test/support/world.ts'
 import { forgetCodexTrust, readCodexTrust } from './codex-trust-file.ts'
 
 /** Hooks as stint writes them, and the hashes that the real Codex computes for them. */

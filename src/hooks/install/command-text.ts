@@ -1,10 +1,10 @@
 import { basename, isAbsolute } from 'node:path'
-import { formatDuration } from '../../../base/text/duration.ts'
-import { shellWord } from '../../../base/text/escape.ts'
-import type { Host, HostEvent, HostName } from '../../hosts/host.ts'
-import { isHostName } from '../../hosts/hosts.ts'
-import { defaultChoices, type HookChoices, parseOptions } from '../../options.ts'
-import type { InstallPlace } from '../agents.ts'
+import { formatDuration } from '../../base/text/duration.ts'
+import { shellWord } from '../../base/text/escape.ts'
+import type { Host, HostEvent, HostName } from '../hosts/host.ts'
+import { isHostName } from '../hosts/hosts.ts'
+import { defaultChoices, type HookChoices, parseOptions } from '../options.ts'
+import type { InstallPlace } from './agents.ts'
 
 /** A command of a settings file, parsed. */
 export interface HookCommand {

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { ifPossible } from '../../../base/errors/if-possible.ts'
-import { isNumber, isString } from '../../../base/text/fields.ts'
-import { agentHome } from '../agents.ts'
-import { objectOr } from '../json/parse.ts'
-import { parseToml } from '../settings/parse-toml.ts'
-import { decode, encode, readSettingsFile, writeSettingsFile } from '../settings/settings-file.ts'
-import { readSettingsJson } from './switches.ts'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { isNumber, isString } from '../../base/text/fields.ts'
+import { agentHome } from './agents.ts'
+import { objectOr, parseToml, readSettingsJson } from './parse-settings.ts'
+import { decode, encode, readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
 /** What Codex's files say about its trust in stint's hooks; `unknown` if only Codex itself can tell. */
 export type WrittenTrust = 'trusted' | 'untrusted' | 'unknown'

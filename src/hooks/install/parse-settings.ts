@@ -1,5 +1,14 @@
-import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser'
-import { StintError } from '../../../base/errors/stint-error.ts'
+import {
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+  stripComments,
+} from 'jsonc-parser'
+import { parse, TomlError } from 'smol-toml'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { decode, readSettingsFile } from './settings-file.ts'
 
 /** Parses JSON with comments and trailing commas into a tree with offsets; throws `SETTINGS_INVALID`. */
 export function parseJson(text: string): Node {
@@ -61,3 +70,27 @@ export type JsonObject = Readonly<Record<string, unknown>>
 /** The value if it is an object, else an empty object. */
 export const objectOr = (value: unknown): JsonObject =>
   typeof value === 'object' && value !== null ? (value as JsonObject) : {}
+
+/** Parses TOML; throws `SETTINGS_INVALID` with line and column. */
+export function parseToml(text: string): JsonObject {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded' })
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = ''] = error.message.split('\n')
+    const { line, column } = error
+    throw new StintError('SETTINGS_INVALID', `${reason} in line ${line}, column ${column}`, {
+      detail: `line=${line} column=${column}`,
+      cause: error,
+    })
+  }
+}
+
+/** The JSON of a settings file; empty if it cannot be read, which `inspect` reports. */
+export function readSettingsJson(path: string): JsonObject {
+  try {
+    return objectOr(getNodeValue(parseJson(decode(readSettingsFile(path).bytes).text)))
+  } catch {
+    return {}
+  }
+}
