@@ -4,10 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
-import type { AgentName } from '../hooks/hosts/host.ts'
-import { agentTitle } from '../hooks/hosts/hosts.ts'
-import { agentPrograms, allAgents, hasAgent } from '../hooks/install/agents.ts'
-import { findOnPath } from '../hooks/install/own-program.ts'
+import { type AgentName, agentPrograms, agentTitle, allAgents, findOnPath, hasAgent } from '../hooks/index.ts'
 
 /** An agent that its user has. */
 export interface InstalledAgent {

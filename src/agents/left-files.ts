@@ -10,7 +10,7 @@ import { systemClock } from '../base/process/clock.ts'
 import { geteuid, readSystemFile } from '../base/process/platform.ts'
 import type { ProcessTable } from '../base/process/process-table.ts'
 import { runToEnd } from '../base/process/event-loop.ts'
-import type { AgentName } from '../hooks/hosts/host.ts'
+import type { AgentName } from '../hooks/index.ts'
 import type { LivingSessions } from './living-sessions.ts'
 
 /**

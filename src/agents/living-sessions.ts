@@ -4,8 +4,7 @@ import { geteuid } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable, type TableProcess } from '../base/process/process-table.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
-import type { AgentName } from '../hooks/hosts/host.ts'
-import { agentPrograms, allAgents } from '../hooks/install/agents.ts'
+import { type AgentName, agentPrograms, allAgents } from '../hooks/index.ts'
 
 /**
  * Tells which sessions of agents are alive. Only Claude Code notes for each of its processes which session

@@ -4,10 +4,7 @@ import { geteuid, readProcessStat, readSystemFile } from '../base/process/platfo
 import type { ProcessTable, TableProcess } from '../base/process/process-table.ts'
 import { guardMark, signalProcess } from '../base/process/process-tree.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { reapers } from '../hooks/session-party.ts'
-import type { AgentName } from '../hooks/hosts/host.ts'
-import { hosts } from '../hooks/hosts/hosts.ts'
-import { allAgents } from '../hooks/install/agents.ts'
+import { type AgentName, allAgents, hosts, reapers } from '../hooks/index.ts'
 import { isGone, LivingSessions, variableOf } from './living-sessions.ts'
 
 /** A process that a session of an agent has started, and that has outlived it. */

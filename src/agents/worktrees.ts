@@ -7,8 +7,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import type { ProcessTable } from '../base/process/process-table.ts'
 import { runProgram } from '../base/process/run-program.ts'
 import { isRecord, parseObject } from '../base/text/fields.ts'
-import type { AgentName } from '../hooks/hosts/host.ts'
-import { agentHome } from '../hooks/install/agents.ts'
+import { agentHome, type AgentName } from '../hooks/index.ts'
 
 /** A worktree that an agent has made. */
 export interface AgentWorktree {

@@ -2,7 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { readOrigin } from '../base/process/origin.ts'
 import { isSessionId, newSessionId } from '../base/text/id.ts'
-import { type AgentSession, agentSessions } from '../hooks/agent-sessions.ts'
+import { type AgentSession, agentSessions } from '../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import {
   type AcquireRequest,

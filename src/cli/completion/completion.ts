@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { agentTitle, hosts, isHostName } from '../../hooks/hosts/hosts.ts'
+import { agentTitle, hosts, isHostName } from '../../hooks/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { agentPositionals } from '../../hooks/commands/options.ts'
 import { stintHome } from '../../base/fs/home.ts'

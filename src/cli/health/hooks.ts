@@ -3,11 +3,15 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
-import { allAgents, hasAgent } from '../../hooks/install/agents.ts'
-import type { Examined } from '../../hooks/install/examine.ts'
-import { readSettingsFile } from '../../hooks/install/settings-file.ts'
-import { agentTargets } from '../../hooks/install/target.ts'
+import {
+  agentTargets,
+  agentTitle,
+  allAgents,
+  type Examined,
+  hasAgent,
+  loadExamination,
+  readSettingsFile,
+} from '../../hooks/index.ts'
 import { shortPath } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
@@ -32,7 +36,7 @@ export async function findHooks(
 ): Promise<HooksFound> {
   const isWorthALook = askGit || mayHaveHooks(workspace)
   // Loaded only then: most users have no hooks.
-  const { examineInstalled } = isWorthALook ? await import('../../hooks/install/examine.ts') : {}
+  const { examineInstalled } = isWorthALook ? await loadExamination() : {}
   const hooks = (await examineInstalled?.(workspace, { askGit, trialIn })) ?? []
   const agents = new Set<string>(hooks.map(({ agent }) => agent))
   return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }

@@ -6,11 +6,14 @@ import { ensureHome, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
-import type { Change } from '../../hooks/install/change.ts'
-import { installHooks } from '../../hooks/install/install.ts'
+import {
+  agentTitle,
+  type Change,
+  type HookTarget,
+  installHooks,
+  targetsToInstall,
+} from '../../hooks/index.ts'
 import { installServer, serversToInstall } from '../../mcp/install/install-server.ts'
-import { type HookTarget, targetsToInstall } from '../../hooks/install/target.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from '../../points/index.ts'
 import { openVault, surveyVault, syncVault, vaultDirectory } from '../../vault/index.ts'
 import { warnOnce } from '../../hooks/commands/report.ts'

@@ -4,12 +4,14 @@ import { stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { forgetCodexTrust } from '../../hooks/install/codex-trust-file.ts'
-import { uninstallHooks } from '../../hooks/install/install.ts'
+import {
+  agentTitle,
+  allAgents,
+  forgetCodexTrust,
+  targetsToInspect,
+  uninstallHooks,
+} from '../../hooks/index.ts'
 import { serversToInspect, uninstallServer } from '../../mcp/install/install-server.ts'
-import { allAgents } from '../../hooks/install/agents.ts'
-import { targetsToInspect } from '../../hooks/install/target.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
 import { isInForce } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from '../../points/index.ts'

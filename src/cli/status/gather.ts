@@ -1,7 +1,7 @@
 import { findAgents, type InstalledAgent, LivingSessions, type RunningAgent } from '../../agents/index.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
-import { readCodexTrust, type WrittenTrust } from '../../hooks/install/codex-trust-file.ts'
+import { readCodexTrust, type WrittenTrust } from '../../hooks/index.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
 import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'

@@ -1,5 +1,5 @@
 import { truncate } from '../../base/text/display-width.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { agentTitle } from '../../hooks/index.ts'
 import { whatOf } from '../../lease/commands/describe.ts'
 import { originText } from '../../lease/index.ts'
 import { formatAge, shortPath } from '../text/format.ts'

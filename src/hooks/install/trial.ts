@@ -31,7 +31,7 @@ export async function prepareGround(directory: string): Promise<TrialGround> {
   ]
   try {
     for (const path of [free, held]) mkdirSync(path, { mode: 0o700 })
-    // The holder has no process: this one is an ancestor of the hook, which would take it for its own session.
+    // The holder has no process: this one is an ancestor of the hook, and would be taken for its session.
     await acquireLease({
       workspace: held,
       sessionId: holder,

@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { defaultTtlMs, type Granted, readDescent, type WorkspaceClaims } from '../index.ts'
-import { isBelowAgent } from '../../hooks/agent-sessions.ts'
+import { isBelowAgent } from '../../hooks/index.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
 import { newSessionId } from '../../base/text/id.ts'

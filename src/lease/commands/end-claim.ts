@@ -4,7 +4,7 @@ import { readOrigin, userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { type Claim, type WorkspaceClaims } from '../index.ts'
-import { isBelowAgent } from '../../hooks/agent-sessions.ts'
+import { isBelowAgent } from '../../hooks/index.ts'
 import { listNames, matchName } from '../../cli/match-name.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
 import {

@@ -3,11 +3,20 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { realParentPath } from '../../base/fs/paths.ts'
-import { agentHome, hasAgent } from '../../hooks/install/agents.ts'
-import { type Change, installPart, type SettingsPart, uninstallPart } from '../../hooks/install/change.ts'
-import { type Problem, unreadableBy } from '../../hooks/install/inspect.ts'
-import { findOnPath, ownProgram } from '../../hooks/install/own-program.ts'
-import { decode, readSettingsFile } from '../../hooks/install/settings-file.ts'
+import {
+  agentHome,
+  type Change,
+  decode,
+  findOnPath,
+  hasAgent,
+  installPart,
+  ownProgram,
+  type Problem,
+  readSettingsFile,
+  type SettingsPart,
+  uninstallPart,
+  unreadableBy,
+} from '../../hooks/index.ts'
 import { jsonEntry, jsonServer, readStart, serverStart, tomlEntry, tomlServer } from './server-settings.ts'
 
 /** A settings file that can start stint's MCP server. */

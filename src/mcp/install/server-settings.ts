@@ -5,10 +5,17 @@ import { stringify } from 'smol-toml'
 import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isString } from '../../base/text/fields.ts'
-import type { SettingsPart } from '../../hooks/install/change.ts'
-import { addProperty, removeAt, replaceAt } from '../../hooks/install/json-edit.ts'
-import { hasComment, nodeAt, objectOr, parseJson } from '../../hooks/install/parse-settings.ts'
-import { parseToml } from '../../hooks/install/parse-settings.ts'
+import {
+  addProperty,
+  hasComment,
+  nodeAt,
+  objectOr,
+  parseJson,
+  parseToml,
+  removeAt,
+  replaceAt,
+  type SettingsPart,
+} from '../../hooks/index.ts'
 
 /** The name of stint's server in the settings of agents. */
 const serverName = 'stint'

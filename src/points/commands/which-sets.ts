@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isWithin, latin1Of, realParentPath } from '../../base/fs/paths.ts'
 import { listNames, matchName } from '../../cli/match-name.ts'
-import { promptedSessions } from '../../hooks/session-prompt.ts'
+import { promptedSessions } from '../../hooks/index.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { assertPoints, type ChangeSet, findStore, readChangeSets, type WorktreeChangeSets } from '../index.ts'
 

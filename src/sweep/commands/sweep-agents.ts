@@ -12,7 +12,7 @@ import {
   removeLeftFiles,
 } from '../../agents/index.ts'
 import type { BareContext } from '../../command/context.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { agentTitle } from '../../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
 import { formatAge, plural, shortPath } from '../../cli/text/format.ts'

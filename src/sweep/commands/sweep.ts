@@ -7,9 +7,8 @@ import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { sweepPasses } from '../../hooks/pass.ts'
+import { sweepPasses, sweepPrompts } from '../../hooks/index.ts'
 import { sweepLocks } from '../../lease/index.ts'
-import { sweepPrompts } from '../../hooks/session-prompt.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import {
   addToReport,

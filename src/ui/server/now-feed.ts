@@ -1,7 +1,7 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { homeStore, type LeaseStore } from '../../lease/index.ts'
-import { promptedSessions } from '../../hooks/session-prompt.ts'
+import { promptedSessions } from '../../hooks/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
 import type { NowView } from '../protocol.ts'
 import type { ServerContents } from '../../cli/health/postgres.ts'

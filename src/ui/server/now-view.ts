@@ -7,7 +7,7 @@ import {
   transcriptTime,
   type Waiter,
 } from '../../lease/index.ts'
-import { promptedSessions } from '../../hooks/session-prompt.ts'
+import { promptedSessions } from '../../hooks/index.ts'
 import type { SessionState, SessionSummary } from '../../session/index.ts'
 import type { Incident, NowView, SessionTile, TileState } from '../protocol.ts'
 import { tileStates } from '../protocol.ts'

@@ -1,7 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { agentTitle } from '../../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import type { BuiltInStore } from '../../session/index.ts'
 import type {

@@ -7,7 +7,7 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { agentTitle } from '../../hooks/hosts/hosts.ts'
+import { agentTitle } from '../../hooks/index.ts'
 import {
   type Conversation,
   describeConversation,
