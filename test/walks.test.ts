@@ -34,7 +34,7 @@ const walks: Walk[] = [
     entry: /export async function acquireLease\(/,
     effect: /\blinkSync\b/,
     domains: ['lease/'],
-    maxFiles: 11,
+    maxFiles: 7,
   },
   {
     heading: 'From SIGTERM to the empty temp root',

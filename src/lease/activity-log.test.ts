@@ -6,7 +6,7 @@ import { projectRoot } from '../../test/support/world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { type ClaimActivity, endedSince, parseActivities } from './activity-log.ts'
 import type { Claim } from './claim.ts'
-import { homeStore } from './file-store.ts'
+import { homeStore } from './file-register.ts'
 import { acquireLease } from './lease.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 

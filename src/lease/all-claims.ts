@@ -1,10 +1,9 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { type Claim, type ClaimsRecord, parseClaimsRecord } from './claim.ts'
-import { evidenceIn, lazyProcessTable } from './evidence.ts'
 import { isInForce, type Observation } from './force.ts'
 import type { LeaseStore } from './register.ts'
-import { listWaiters, type Waiter } from './waiters.ts'
-import { livenessIn, lookingOnce, WorkspaceClaims } from './workspace-claims.ts'
+import { listWaiters, type Waiter } from './waiting.ts'
+import { observationIn, WorkspaceClaims } from './workspace-claims.ts'
 import { overlap } from './rules.ts'
 import { isWorkspaceKey, outsideName, wholeTarget } from './workspace.ts'
 
@@ -31,8 +30,7 @@ const atOnce = 32
 export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
   const { register, waiters } = store
-  const liveness = lookingOnce(livenessIn(store))
-  const processTable = lazyProcessTable()
+  const observe = observationIn(store)
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
     const { text, now } = await register.read(key)
@@ -42,7 +40,7 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     if (record.claims.length === 0) return []
     const { workspace } = record
-    const observation = { now, liveness, ...evidenceIn(wholeTarget(key, workspace).path, processTable) }
+    const observation = observe(now, wholeTarget(key, workspace).path)
     const claims = record.claims.filter((claim) => isInForce(claim, observation))
     const waiting = claims.length === 0 ? [] : await listWaiters(waiters, key, observation)
     const target = { key, workspace, claims, waiters: waiting, observation }

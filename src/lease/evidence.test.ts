@@ -5,7 +5,7 @@ import { projectRoot, type Running, until, World } from '../../test/support/worl
 import { type Identity, identify } from '../base/process/liveness.ts'
 import { ticksNow } from '../base/process/process-table.ts'
 import type { Claim } from './claim.ts'
-import { commandText, evidenceIn, isTurnOver } from './evidence.ts'
+import { commandText, isTurnOver, sessionWork } from './evidence.ts'
 import type { SessionProcess } from './force.ts'
 
 let world: World
@@ -81,7 +81,7 @@ const claimOf = (agent: Agent, more: Partial<Claim> = {}): Claim => ({
   ...more,
 })
 
-const workOf = (claim: Claim): readonly SessionProcess[] => evidenceIn(workspace).work(claim)
+const workOf = (claim: Claim): readonly SessionProcess[] => sessionWork(claim, workspace)
 const pidsOf = (claim: Claim): number[] => workOf(claim).map(({ pid }) => pid)
 
 const marked = { env: { CLAUDE_CODE_SESSION_ID: 'one' } }

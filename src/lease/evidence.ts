@@ -24,30 +24,10 @@ import { visibleText } from '../base/text/escape.ts'
 import { isRecord, parseObject } from '../base/text/fields.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import type { Claim, ClaimOrigin } from './claim.ts'
-import { leftoverMs, type Observation, type SessionProcess } from './force.ts'
+import { leftoverMs, type SessionProcess } from './force.ts'
 
 // What the machine shows about a claim besides time and liveness: the processes that its session has started,
 // and an interruption in the transcript of its agent. Every door judges claims by the same evidence.
-
-/** The evidence about claims on a workspace. No process works in a resource. */
-export function evidenceIn(
-  workspace: string | undefined,
-  processTable = lazyProcessTable(),
-): Pick<Observation, 'work' | 'isTurnOver'> {
-  return {
-    work(claim) {
-      if (workspace === undefined || !canBeSeen(claim)) return []
-      return sessionWork(claim, workspace, processTable())
-    },
-    isTurnOver,
-  }
-}
-
-/** The processes of this machine, read once, when a rule first asks for them. */
-export function lazyProcessTable(): () => ProcessTable {
-  let table: ProcessTable | undefined
-  return () => (table ??= readProcessTable())
-}
 
 /** The processes of another machine, boot or pid namespace cannot be seen from here. */
 const canBeSeen = ({ holders }: Claim): boolean => {
@@ -69,7 +49,13 @@ const hookCommand = /(?:^|[\0/ '"])stint-hook(?:\.cjs|\.sh)?(?:[\0 '"]|$)/
  * process: a leaf may change every second. A process counts if it is a descendant of a holder that has
  * started since the grant, or has the session's variable in its environment.
  */
-function sessionWork(claim: Claim, workspace: string, table: ProcessTable): SessionProcess[] {
+export function sessionWork(
+  claim: Claim,
+  workspace: string,
+  readTable: () => ProcessTable = readProcessTable,
+): SessionProcess[] {
+  if (!canBeSeen(claim)) return []
+  const table = readTable()
   const session = sessionProcesses(claim, table)
   const byPid = new Map(session.map((process) => [process.pid, process]))
   const tops = new Set<TableProcess>()

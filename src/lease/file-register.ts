@@ -3,12 +3,55 @@ import { basename, dirname } from 'node:path'
 import type { Later } from '../base/fs/disk.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
-import { ifExists } from '../base/fs/exists.ts'
-import { homeUnsafe } from '../base/fs/home.ts'
+import { ifExists, listIfReadable, lstatIfExists, statIfExists } from '../base/fs/exists.ts'
+import { ensureHome, ensureHomeDirectory, homeError, homeUnsafe, stintHome } from '../base/fs/home.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
-import type { Now, Register } from './register.ts'
+import { homeActivityLogs } from './activity-log.ts'
+import type { LeaseStore, Now, Register, WaiterEntries } from './register.ts'
+
+/** One store for each home: its activity logs gather the lines of quick changes. */
+const homeStores = new Map<string, LeaseStore>()
+
+/** The leases of this user, in the home. */
+export function homeStore(env: NodeJS.ProcessEnv = process.env): LeaseStore {
+  const name = `${env.STINT_HOME} ${env.HOME}`
+  const store = homeStores.get(name) ?? openHome(stintHome(env))
+  homeStores.set(name, store)
+  return store
+}
+
+function openHome(home: string): LeaseStore {
+  const makeDirectory = (path: string): void => {
+    ensureHome(home)
+    ensureHomeDirectory(dirname(path))
+    makePrivateDirectories(path)
+  }
+  const store = fileStore(home, { ...nodeFiles, makeDirectory })
+  const { register } = store
+  const explain = (error: unknown): never => {
+    throw homeError(error, home, `use the locks in ${home}`)
+  }
+  return {
+    ...store,
+    register: {
+      ...register,
+      read: (key) => register.read(key).catch(explain),
+      swap: (key, epoch, text) => register.swap(key, epoch, text).catch(explain),
+      keys: () => register.keys().catch(explain),
+    },
+  }
+}
+
+/** Leases in a directory: claims in `locks`, waiters in `waiting`, logs in `activity`. */
+export const fileStore = (home: string, files: RegisterFiles = nodeFiles): LeaseStore => ({
+  register: fileRegister(`${home}/locks`, files),
+  waiters: waiterFiles(`${home}/waiting`),
+  activity: homeActivityLogs(home),
+  locate: (key, epoch) => `${home}/locks/${key}/${epoch}`,
+})
 
 /**
  * The calls that the register makes. Node's are synchronous, so a hook pays for no thread; the explorer's
@@ -143,13 +186,10 @@ export const nodeFiles: RegisterFiles = {
   now: readClocks,
 }
 
-/** The errors of `link` on a file system without hard links. */
-export const withoutLinks = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']
-
 /** Without hard links there are no locks, and no permission that a user could grant changes that. */
 function linkError(error: unknown): unknown {
   const { code = '', dest = '' } = error as NodeJS.ErrnoException & { dest?: string }
-  if (!withoutLinks.includes(code)) return error
+  if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'].includes(code)) return error
   const message = `the file system of ${dirname(dest)} has no hard links: ${code}`
   return new StintError('LOCK_UNSUPPORTED', message, { cause: error })
 }
@@ -162,4 +202,28 @@ function readClocks(): Now {
   const { boot, timens } = thisMachine()
   const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
   return { wall: systemClock.now(), mono: systemClock.mono(), clock }
+}
+
+/** One file a waiter, in a directory for each key. */
+function waiterFiles(directory: string): WaiterEntries {
+  return {
+    async list(key) {
+      // A look at the directory costs less than the exception of a listing without it.
+      if (lstatIfExists(`${directory}/${key}`) === undefined) return []
+      return listIfReadable(`${directory}/${key}`).flatMap((id) => {
+        const path = `${directory}/${key}/${id}`
+        const text = readSmallFile(path)
+        // Its writer has created the file, and has not written to it yet.
+        const isNew = text === '' && Date.now() - (statIfExists(path)?.mtimeMs ?? 0) < 60_000
+        return text === undefined || isNew ? [] : [{ id, text }]
+      })
+    },
+    async add(key, text) {
+      const id = ulid()
+      makePrivateDirectories(`${directory}/${key}`)
+      createPrivateFile(`${directory}/${key}/${id}`, text)
+      return id
+    },
+    remove: async (key, id) => ifExists(() => unlinkSync(`${directory}/${key}/${id}`)),
+  }
 }

@@ -15,8 +15,7 @@ export {
 } from './claim.ts'
 export { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
 export { waitingHookName, transcriptTime } from './evidence.ts'
-export { fileRegister } from './file-register.ts'
-export { fileStore, homeStore } from './file-store.ts'
+export { fileRegister, fileStore, homeStore } from './file-register.ts'
 export {
   claimLiveness,
   type Force,
@@ -27,9 +26,8 @@ export {
   type SessionProcess,
 } from './force.ts'
 export { blockReason, computeWorkspaceHash } from './injected-io-lock.ts'
-export { acquireLease, type Lease } from './lease.ts'
-export type { LeaseLoss } from './lease-loss.ts'
-export type { LeaseOptions } from './lease-options.ts'
+export { acquireLease, type Lease, type LeaseOptions } from './lease.ts'
+export type { LeaseLoss } from './own-claims.ts'
 export { type LeaseStatus, leaseStatus } from './lease-status.ts'
 export { isInSharedServer } from './lock-held-error.ts'
 export {
@@ -61,7 +59,7 @@ export {
   type Refused,
 } from './rules.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
-export { type Waiter, waitersText } from './waiters.ts'
+export { type Waiter, waitersText } from './waiting.ts'
 export { type ClaimsView, type Decide, type Decided, WorkspaceClaims } from './workspace-claims.ts'
 export {
   fileClaim,

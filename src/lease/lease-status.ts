@@ -1,8 +1,8 @@
 import type { Liveness } from '../base/process/liveness.ts'
 import type { ClaimMode } from './claim.ts'
-import { homeStore } from './file-store.ts'
+import { homeStore } from './file-register.ts'
 import { claimLiveness, forceOf } from './force.ts'
-import type { LeaseOptions } from './lease-options.ts'
+import type { LeaseOptions } from './lease.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 import { leaseTarget } from './workspace.ts'
 

@@ -6,7 +6,7 @@ import type { Claim } from './claim.ts'
 import { originText, pathsText, presentProcess, roughDuration, workText } from './claim-words.ts'
 import { claimLiveness, type Force, forceOf, type Observation } from './force.ts'
 import type { Refused } from './rules.ts'
-import { type Waiter, waitersText } from './waiters.ts'
+import { type Waiter, waitersText } from './waiting.ts'
 import type { ClaimsView, WorkspaceClaims } from './workspace-claims.ts'
 import { targetKind } from './workspace.ts'
 

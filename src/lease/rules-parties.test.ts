@@ -17,14 +17,8 @@ import type { Liveness } from '../base/process/liveness.ts'
 import { isInForce, type Observation } from './force.ts'
 import type { Claim } from './claim.ts'
 import type { Descent } from './party.ts'
-import {
-  type AcquireRequest,
-  decideAcquire,
-  decideEndTurn,
-  decideRelease,
-  decideRenew,
-  overlap,
-} from './rules.ts'
+import { decideEndTurn, decideRelease, decideRenew } from './own-claims.ts'
+import { type AcquireRequest, decideAcquire, overlap } from './rules.ts'
 
 /** The processes above that of each session: b and c were started by a, d was started by b, e by none. */
 const above: Record<string, string> = { a: '', b: 'a', c: 'a', d: 'ba', e: '' }

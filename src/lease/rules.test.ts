@@ -13,15 +13,8 @@ import {
 } from '../../test/support/claim-samples.ts'
 import { type ClaimsRecord, maxTtlMs } from './claim.ts'
 import { isInForce, type Observation } from './force.ts'
-import {
-  type AcquireRequest,
-  checkClaim,
-  decideAcquire,
-  decideBreak,
-  decideEndTurn,
-  decideRelease,
-  decideRenew,
-} from './rules.ts'
+import { checkClaim, decideBreak, decideEndTurn, decideRelease, decideRenew } from './own-claims.ts'
+import { type AcquireRequest, decideAcquire } from './rules.ts'
 
 test('a free workspace is granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { homeStore } from './file-store.ts'
+import { homeStore } from './file-register.ts'
 import { sweepKey } from './sweep-locks.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 

@@ -1,7 +1,8 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
-import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
+import { type Identity, type Liveness, liveness as processLiveness } from '../base/process/liveness.ts'
 import { beginMoment, thisMachine } from '../base/process/platform.ts'
+import { readProcessTable } from '../base/process/process-table.ts'
 import { ActivityLog } from './activity-log.ts'
 import {
   type BrokenClaim,
@@ -11,31 +12,32 @@ import {
   noClaims,
   parseClaimsRecord,
 } from './claim.ts'
-import { evidenceIn } from './evidence.ts'
+import { isTurnOver, sessionWork } from './evidence.ts'
 import { isInForce, type Observation } from './force.ts'
 import { heldError } from './lock-held-error.ts'
+import {
+  type BreakAnswer,
+  checkClaim,
+  decideBreak,
+  decideEndTurn,
+  decideRelease,
+  decideRenew,
+  type EndTurnRequest,
+  type ReleaseRequest,
+  type RenewRequest,
+} from './own-claims.ts'
 import type { LeaseStore, Now } from './register.ts'
 import {
   type AcquireAnswer,
   type AcquireRequest,
   areInConflict,
-  type BreakAnswer,
-  checkClaim,
   decideAcquire,
-  decideBreak,
-  decideEndTurn,
-  decideRelease,
-  decideRenew,
   type Decision,
-  type EndTurnRequest,
   type Granted,
   overlap,
   type Refused,
-  type ReleaseRequest,
-  type RenewRequest,
 } from './rules.ts'
-import { Changes } from './changes.ts'
-import { listWaiters, makeWaiter, type Waiter } from './waiters.ts'
+import { listWaiters, showWaiter, Wait, type Waiter } from './waiting.ts'
 import {
   type LeaseTarget,
   outsideName,
@@ -178,10 +180,11 @@ export class WorkspaceClaims {
 
   /** Claims what the request asks for, or answers with the claim in the way after a wait of `waitMs`. */
   async tryAcquire(
-    given: AcquireRequest,
+    { descent, ...rest }: AcquireRequest,
     { waitMs = 0, signal, onWait }: WaitOptions = {},
   ): Promise<Decided<AcquireAnswer>> {
-    const request = { ...given, descent: once(given.descent) }
+    // A waiter tries often, and its ancestors stay.
+    const request = { ...rest, descent: descent && once(descent) }
     signal?.throwIfAborted()
     let decided = await this.#acquireAfterWaiters(request)
     if (!decided.answer.granted && waitMs > 0)
@@ -193,29 +196,23 @@ export class WorkspaceClaims {
 
   /** The last holder waits for up to a second if a party waits: a loop of short turns starves nobody. */
   async #acquireAfterWaiters(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
-    const end = systemClock.mono() + courtesyMs
     const decide = decisionOn(request)
-    using changes = new Changes(this.store.register, this.key)
-    for (;;) {
-      const decided = await this.change<AcquireAnswer | 'after waiters'>(
-        async (record, observation, fence) => {
-          const decision = decide(record, observation, fence)
-          const { answer } = decision
-          const isLast = record.last === request.sessionId && answer.granted && answer.isNew
-          return isLast && systemClock.mono() < end && (await this.#isAwaited(answer.claim, observation))
-            ? { answer: 'after waiters' }
-            : decision
-        },
-      )
-      const { answer } = decided
-      if (answer !== 'after waiters') return { ...decided, answer }
-      await changes.within(end - systemClock.mono())
-    }
+    const attempt = () =>
+      this.change<AcquireAnswer | undefined>(async (record, observation, fence) => {
+        const decision = decide(record, observation, fence)
+        const { answer } = decision
+        const isLast = record.last === request.sessionId && answer.granted && answer.isNew
+        return isLast && (await this.#isAwaited(answer.claim, observation)) ? { answer: undefined } : decision
+      })
+    const first = await attempt()
+    if (isAnswered(first)) return first
+    using wait = new Wait(this.store, this.key, courtesyMs)
+    const last = await wait.retry(first, isAnswered, attempt)
+    return isAnswered(last) ? last : await this.change(decide)
   }
 
   async #isAwaited(claim: Claim, observation: Observation): Promise<boolean> {
-    const waiters = await listWaiters(this.store.waiters, this.key, observation)
-    return waiters.some((waiter) => areInConflict(waiter, claim))
+    return (await this.waiters({ observation })).some((waiter) => areInConflict(waiter, claim))
   }
 
   async #wait(
@@ -224,37 +221,18 @@ export class WorkspaceClaims {
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Decided<AcquireAnswer>> {
-    const end = systemClock.mono() + waitMs
-    using changes = new Changes(this.store.register, this.key)
-    const retryWhile = async (decided: Decided<AcquireAnswer>, goesOn: () => boolean) => {
-      for (let latest = decided; ; latest = await this.change(decisionOn(request))) {
-        const leftMs = end - systemClock.mono()
-        if (latest.answer.granted || leftMs <= 0 || !goesOn()) return latest
-        await changes.next(Math.min(latest.answer.retryAfterMs, leftMs), signal)
-        signal?.throwIfAborted()
-      }
-    }
-    // Most waits are shorter than it takes to show and to log them.
-    const decided = await retryWhile(refused, () => !changes.isLong)
-    const { answer } = decided
-    if (answer.granted || systemClock.mono() >= end) return decided
-    const leave = await this.#enter(request, waitMs, refused.observation.now)
+    using wait = new Wait(this.store, this.key, waitMs, signal)
+    const attempt = () => this.change(decisionOn(request))
+    const isGranted = ({ answer }: Decided<AcquireAnswer>): boolean => answer.granted
+    const decided = await wait.retry(refused, (latest) => isGranted(latest) || wait.isLong, attempt)
+    if (decided.answer.granted || wait.isOver) return decided
+    const { waiters } = this.store
+    const leave = await showWaiter(waiters, this.key, request, waitMs, refused.observation.now)
     try {
-      await this.activity.noteBlocked('wait', request, answer.by, decided.observation.now)
-      return await retryWhile(decided, () => true)
+      await this.activity.noteBlocked('wait', request, decided.answer.by, decided.observation.now)
+      return await wait.retry(decided, isGranted, attempt)
     } finally {
       await leave()
-    }
-  }
-
-  /** Shows a waiter to others until `leave` is called. A waiter that cannot be shown waits all the same. */
-  async #enter(request: AcquireRequest, waitMs: number, since: Now): Promise<() => Promise<void>> {
-    const { waiters } = this.store
-    const { sessionId: session_id, paths, mode, origin } = request
-    const waiter = makeWaiter({ session_id, paths, mode, origin: origin?.() }, waitMs, since)
-    const id = await waiters.add(this.key, JSON.stringify(waiter)).catch(() => undefined)
-    return async () => {
-      if (id !== undefined) await waiters.remove(this.key, id).catch(() => {})
     }
   }
 
@@ -316,18 +294,17 @@ export class WorkspaceClaims {
   }
 
   /** Resolves when the request would be granted, without making it; throws `LOCK_HELD` after `waitMs`. */
-  async untilFree(given: AcquireRequest, { waitMs = Infinity, signal }: WaitOptions = {}): Promise<void> {
-    const end = systemClock.mono() + waitMs
-    const request = { ...given, descent: once(given.descent) }
-    using changes = new Changes(this.store.register, this.key)
-    for (;;) {
-      signal?.throwIfAborted()
-      const blocker = await this.findBlocker(request)
-      if (blocker === undefined) return
-      const leftMs = end - systemClock.mono()
-      if (leftMs <= 0) throw heldError(this, blocker.refused, blocker, waitMs, await this.waiters(blocker))
-      await changes.next(leftMs, signal)
-    }
+  async untilFree(
+    { descent, ...rest }: AcquireRequest,
+    { waitMs = Infinity, signal }: WaitOptions = {},
+  ): Promise<void> {
+    signal?.throwIfAborted()
+    const request = { ...rest, descent: descent && once(descent) }
+    const look = () => this.findBlocker(request)
+    using wait = new Wait(this.store, this.key, waitMs, signal)
+    const blocker = await wait.retry(await look(), (latest) => latest === undefined, look)
+    if (blocker !== undefined)
+      throw heldError(this, blocker.refused, blocker, waitMs, await this.waiters(blocker))
   }
 
   /** Calls back when the claims may have changed; undefined where the register cannot be watched. */
@@ -342,7 +319,7 @@ export class WorkspaceClaims {
   /** What the machine shows at this moment. The explorer shows its own machine instead. */
   protected observe(now: Now): Observation {
     beginMoment()
-    return { now, liveness: lookingOnce(livenessIn(this.store)), ...evidenceIn(this.target.path) }
+    return observationIn(this.store)(now, this.target.path)
   }
 
   #parse(text: string | undefined): ClaimsRecord {
@@ -355,6 +332,9 @@ export class WorkspaceClaims {
     })
   }
 }
+
+const isAnswered = (decided: Decided<AcquireAnswer | undefined>): decided is Decided<AcquireAnswer> =>
+  decided.answer !== undefined
 
 /** Decides on a request. A grant that was overtaken after its swap is in the record, and is still new. */
 function decisionOn(request: AcquireRequest) {
@@ -388,13 +368,28 @@ function agedView({ epoch, record, observation, startedAtMs }: Decided<unknown>)
 const nextFence = ({ fence }: ClaimsRecord, { wall }: Now): number =>
   Math.max(fence + 1, Math.min(Math.floor(wall), 2 ** 52) || 0)
 
-/** A function that calls the given one at most once: a waiter tries often, and its ancestors stay. */
-function once<Value>(read: (() => Value) | undefined): (() => Value) | undefined {
+/** A function that calls the given one at most once. */
+function once<Value>(read: () => Value): () => Value {
   let value: Value | undefined
-  return read && (() => (value ??= read()))
+  return () => (value ??= read())
 }
 
-/** Looks at each process once: the rules ask about a holder again and again, and judge one moment. */
+/**
+ * Observes claims in a store, each with the workspace that it is on, if that is no resource. Every process is
+ * looked at once, and the process table is read when a rule first asks for it.
+ */
+export function observationIn({ shared }: LeaseStore): (now: Now, workspace?: string) => Observation {
+  const liveness = lookingOnce(shared === undefined ? processLiveness : livenessInThisBoot)
+  const processTable = once(readProcessTable)
+  return (now, workspace) => ({
+    now,
+    liveness,
+    work: (claim) => (workspace === undefined ? [] : sessionWork(claim, workspace, processTable)),
+    isTurnOver,
+  })
+}
+
+/** The rules ask about a holder again and again, and judge one moment. */
 export function lookingOnce(look: Observation['liveness']): Observation['liveness'] {
   const seen = new Map<string, Liveness>()
   return (process) => {
@@ -406,12 +401,8 @@ export function lookingOnce(look: Observation['liveness']): Observation['livenes
   }
 }
 
-/** How liveness is judged for the holders in a store. */
-export const livenessIn = ({ shared }: Pick<LeaseStore, 'shared'>): ((process: Identity) => Liveness) =>
-  shared === undefined ? liveness : livenessInThisBoot
-
 /** For a shared store. Clones of one image have one machine id, so only this boot's dead are known. */
 function livenessInThisBoot(process: Identity): Liveness {
   const { boot } = thisMachine()
-  return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
+  return boot !== '' && process.boot === boot ? processLiveness(process) : 'unknown'
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { type Finished, stintBin } from '../../test/support/world.ts'
-import { homeStore } from './file-store.ts'
+import { homeStore } from './file-register.ts'
 import { acquireLease, type Lease } from './lease.ts'
 
 let world: LockWorld

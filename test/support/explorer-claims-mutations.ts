@@ -1,14 +1,8 @@
 import type { Claim } from '../../src/lease/claim.ts'
 import type { Observation } from '../../src/lease/force.ts'
 import type { LeaseStore, Now } from '../../src/lease/register.ts'
-import {
-  type AcquireAnswer,
-  type AcquireRequest,
-  decideAcquire,
-  decideRenew,
-  type EndTurnRequest,
-  type RenewRequest,
-} from '../../src/lease/rules.ts'
+import { decideRenew, type EndTurnRequest, type RenewRequest } from '../../src/lease/own-claims.ts'
+import { type AcquireAnswer, type AcquireRequest, decideAcquire } from '../../src/lease/rules.ts'
 import { type Decided, WorkspaceClaims } from '../../src/lease/workspace-claims.ts'
 import { brokenAcquires, type PartyMutation } from './broken-parties.ts'
 

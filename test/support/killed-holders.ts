@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listIfReadable } from '../../src/base/fs/exists.ts'
-import { homeStore } from '../../src/lease/file-store.ts'
+import { homeStore } from '../../src/lease/file-register.ts'
 import { acquireLease } from '../../src/lease/lease.ts'
 import { fastDirectory } from './lock-storm.ts'
 import { isRunning, projectRoot, type Running, until, type World } from './world.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeStore } from '../../src/lease/file-store.ts'
+import { homeStore } from '../../src/lease/file-register.ts'
 import { acquireLease, type Lease } from '../../src/lease/lease.ts'
 
 export type LockKind = 'lease' | 'read-then-write' | 'proper-lockfile'
