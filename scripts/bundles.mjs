@@ -190,7 +190,7 @@ export const bundlePage = (outdir) =>
   build({
     absWorkingDir: root,
     outdir,
-    entryPoints: { page: 'src/ui/page/main.tsx', style: 'src/ui/page/style.css' },
+    entryPoints: { page: 'src/ui/page/app.tsx', style: 'src/ui/page/style.css' },
     bundle: true,
     platform: 'browser',
     target: 'es2022',

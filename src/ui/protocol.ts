@@ -13,7 +13,7 @@ export type { ClaimActivity, ClaimMode, ClaimOrigin, SessionEvent, SessionState,
 export interface Answers {
   /** Body `{ token }`. The only request without the header `Authorization: Bearer SECRET`. */
   'POST /api/token': TokenAnswer
-  /** A tile for each session, runs, findings, refusals; `/api/now/stream` sends it whenever it changes. */
+  /** A tile for each session, runs, findings, refusals. */
   'GET /api/now': NowView
   /** Workspaces and resources that have claims, waiters or a history. */
   'GET /api/workspaces': WorkspaceList
@@ -23,10 +23,7 @@ export interface Answers {
   'GET /api/sessions': SessionPage
   /** As `stint sessions show`. */
   'GET /api/sessions/:id': SessionView
-  /**
-   * `?[before=SEQ][&limit=N][&full=1]`: the records right before one, or the newest, and the acts of their
-   * time. `full` sends large payloads whole, up to 32 MiB in all; more is an `ARG_ERROR`.
-   */
+  /** `?[before=SEQ][&limit=N]`: the records right before one, or the newest, and the acts of their time. */
   'GET /api/sessions/:id/events': EventPage
   /** `?id=ID[&from=LINE|&before=LINE][&limit=N]`: as `stint vault show`. */
   'GET /api/transcript': TranscriptView
@@ -42,7 +39,6 @@ export interface Answers {
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
   /** `unsettled` has the acts without an outcome: each may have been performed. */
   'POST /api/actions/unlock': { session_id: string; unlocked: boolean; unsettled: SessionView['unsettled'] }
-  'POST /api/actions/close': { session_id: string; closed: boolean; unsettled: SessionView['unsettled'] }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
 }
 
@@ -50,9 +46,11 @@ export interface Answers {
 export interface ActionBodies {
   /** `fence` is that of the claim on the screen: a newer claim is not broken. */
   break: { key: string; session_id: string; fence: number; reason?: string }
-  /** `epoch` and `since` are those of the holder on the screen: a later holder is not unlocked. */
+  /**
+   * `epoch` and `since` are those of the holder on the screen: a later holder is not unlocked. A session
+   * whose holder has died is closed.
+   */
   unlock: { session_id: string; epoch: number; since: number }
-  close: { session_id: string }
   trash: { session_id: string }
   /** `plan` is that of the preview on the screen: another undo is not written. */
   undo: { key: string; id: string; plan: string }
@@ -104,7 +102,6 @@ export interface SessionTile {
 }
 
 export interface NowView {
-  at: number
   read_only: boolean
   /** What needs a person first; at most 200. */
   tiles: SessionTile[]
@@ -113,6 +110,8 @@ export interface NowView {
   runs: NowRun[]
   /** Refusals, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: Incident[]
+  /** The one thing to do next, as `stint` shows it; `step` is null if there is nothing to do. */
+  next: { step: string | null; why: string }
   /** What `stint status` tells to do. */
   findings: { name: string; level: string; text: string; fix: string | null }[]
 }
@@ -262,8 +261,6 @@ export interface SessionView extends ListedSession {
   epoch: number | null
   slots: { ext: string; version: string; bytes: number; value: string }[]
   unsettled: UnsettledAct[]
-  /** Shell lines for a person to copy. */
-  commands: { resume: string; fork: string }
 }
 
 /** An event. Of a large payload, `data` is the begin of its JSON, and `cut` the length of all of it. */

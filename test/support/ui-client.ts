@@ -82,29 +82,20 @@ export class UiClient {
     return json.secret as string
   }
 
-  /** Reads a stream by the socket, line by line, until it is left. */
-  async *lines(path: string): AsyncGenerator<Json> {
-    const asked = request({ socketPath: this.socket, path })
-    asked.end()
-    const [response] = (await once(asked, 'response')) as [IncomingMessage]
-    // The server may end before its stream, and a reader that leaves aborts the request.
-    for (const each of [asked, response]) each.on('error', () => {})
-    try {
-      let rest = ''
-      for await (const piece of response.setEncoding('utf8')) {
-        const lines = (rest + (piece as string)).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) yield JSON.parse(line)
-      }
-    } finally {
-      asked.destroy()
+  /** The views of the first page, asked for again and again as the page does; each that differs, once. */
+  async *views(): AsyncGenerator<Json> {
+    let last = ''
+    for (;;) {
+      const { text, json } = await this.bySocket('/api/now')
+      if (text !== last) yield json
+      last = text
+      await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
 
-  /** The first line of a stream that fits; fails if the stream ends before. */
-  async firstLine(path: string, fits: (line: Json) => unknown): Promise<Json> {
-    for await (const line of this.lines(path)) if (fits(line)) return line
-    throw new Error(`${path} has no such line`)
+  /** The first view that fits. */
+  async view(fits: (view: Json) => unknown): Promise<Json> {
+    for await (const view of this.views()) if (fits(view)) return view
   }
 }
 

@@ -12,17 +12,13 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Serves the built page with the same answers at all times, so that it looks the same. Streams stay open. */
+/** Serves the built page with the same answers at all times, so that it looks the same. */
 export async function startSampleServer(
   answers: Readonly<Record<string, unknown>>,
 ): Promise<{ url: string } & Disposable> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://127.0.0.1')
     const answer = answers[request.url ?? ''] ?? answers[pathname]
-    if (/\/(?:stream|follow)$/.test(pathname)) {
-      response.write(answer === undefined ? '\n' : `${JSON.stringify(answer)}\n`)
-      return
-    }
     if (answer !== undefined) return void response.end(JSON.stringify(answer))
     if (pathname.startsWith('/api/')) {
       response.statusCode = 404

@@ -44,8 +44,8 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
 
 /** Sessions in every state. */
 export const sampleNow: NowView = {
-  at: sampleAt,
   read_only: false,
+  next: { step: 'stint init', why: 'puts hooks in, keeps restore points and conversations' },
   tiles: [
     tile({
       session_id: '9c2d7e10-1111-4222-8333-444455556666',
@@ -236,10 +236,6 @@ export const sampleSession: SessionView = {
   epoch: null,
   slots: [{ ext: 'plan', version: '1', bytes: 42, value: '{\n  "next": "charge order 1207"\n}' }],
   unsettled: [{ act: 'act_1', seq: 7, at: ago(131), action: 'charge', subject: 'order 1207' }],
-  commands: {
-    resume: 'stint sessions resume ses_01',
-    fork: 'stint sessions fork ses_01',
-  },
 }
 
 const act = { act: null, type: 'act', action: 'charge', key: null, detail: null } as const

@@ -26,7 +26,7 @@ const tolerance = 0.01
 const session = `/api/sessions/${sampleSession.session_id}`
 const answers = {
   '/api/token': { secret: 'secret', read_only: false },
-  '/api/now/stream': sampleNow,
+  '/api/now': sampleNow,
   '/api/changes': sampleChanges,
   '/api/change': sampleChange,
   '/api/change/undo': sampleUndo,

@@ -47,7 +47,7 @@ test('a page that is not ours gets neither data nor a token, whatever name or he
 test('without the secret there is no data, and a token is exchanged once', async () => {
   await using world = new World()
   const ui = await UiClient.start(world)
-  for (const path of ['/api/now', '/api/now/stream', '/api/sessions', '/api/workspaces', '/api/search?q=x'])
+  for (const path of ['/api/now', '/api/sessions', '/api/workspaces', '/api/search?q=x'])
     expect((await ui.asPage(path)).status, path).toBe(401)
   expect((await ui.asPage('/api/now', 'guessed')).status).toBe(401)
   const body = { token: ui.token }
@@ -187,9 +187,10 @@ test('a connection that shows the secret lasts, and one that does not is ended i
     let heard = ''
     socket.setEncoding('utf8').on('data', (piece: string) => (heard += piece))
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.write(`GET /api/now/stream HTTP/1.1\r\n${lines.join('')}\r\n`)
+    const ask = (): boolean => socket.write(`GET /api/now HTTP/1.1\r\n${lines.join('')}\r\n`)
+    ask()
     await until('the server has answered', () => heard !== '')
-    return { socket, heard: () => heard }
+    return { socket, ask, heard: () => heard }
   }
   const owner = await asked(ui.pageHeaders(secret))
   const stranger = await asked(ui.pageHeaders('guessed'))
@@ -199,7 +200,10 @@ test('a connection that shows the secret lasts, and one that does not is ended i
   ])
   const half = connect(ui.port, '127.0.0.1')
   half.write('POST /api/token HTTP/1.1\r\n')
+  // The page asks again and again: without that, Node would end an idle connection.
+  const asking = setInterval(owner.ask, 2000)
   await Promise.all([once(half, 'close'), once(stranger.socket, 'close')])
+  clearInterval(asking)
   expect(owner.socket.closed).toBe(false)
   owner.socket.destroy()
 })
@@ -280,12 +284,10 @@ test('hostile titles and events arrive as data: in one line, without control cha
   const { sessions } = await ui.read('/api/sessions')
   expect(sessions[0].recorded.title.slice(0, hostile.length)).toBe(hostile)
   const { events } = await ui.read('/api/sessions/ses_bad/events')
-  expect([events[0].type, events[0].cut > 1 << 20, events[0].data.length]).toEqual([hostile, true, 2000])
-  const full = await ui.read('/api/sessions/ses_bad/events?before=2&limit=1&full=1')
-  expect(full.events[0].data.long.length).toBe(1 << 20)
+  expect([events[0].type, events[0].cut > 1 << 20, events[0].data.length]).toEqual([hostile, true, 4000])
 })
 
-test('a page of large events and acts is made in little memory, and one with all of them is refused', async () => {
+test('a page of large events and acts is made in little memory', async () => {
   await using world = new SessionWorld()
   {
     await using session = await world.store.create({ id: 'ses_large' })
@@ -300,11 +302,7 @@ test('a page of large events and acts is made in little memory, and one with all
   const ui = await UiClient.start(world, [], { env: { NODE_OPTIONS: '--max-old-space-size=64' } })
   const page = await ui.read('/api/sessions/ses_large/events')
   expect([page.events.length, page.acts.length]).toEqual([20, 20])
-  const begin = `{"large":"${'x'.repeat(2000 - 10)}`
+  const begin = `{"large":"${'x'.repeat(4000 - 10)}`
   expect(page.events[19]).toMatchObject({ seq: 20, data: begin, cut: (4 << 20) + 12 })
   expect(page.acts[19].detail).toBe(`${begin}…`)
-  const { status, text } = await ui.bySocket('/api/sessions/ses_large/events?full=1')
-  expect([status, JSON.parse(text).error]).toMatchObject([400, { code: 'ARG_ERROR' }])
-  const one = await ui.read('/api/sessions/ses_large/events?before=21&limit=1&full=1')
-  expect(one.events[0].data.large.length).toBe(4 << 20)
 })

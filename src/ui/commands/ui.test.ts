@@ -54,20 +54,13 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s ends the server and its streams, and removes the socket', async (signal, code) => {
+] as const)('%s ends the server, and removes the socket', async (signal, code) => {
   await using world = new World()
   const ui = await UiClient.start(world)
-  const stream = ui.lines('/api/now/stream')
-  expect((await stream.next()).value.tiles).toEqual([])
+  expect((await ui.read('/api/now')).tiles).toEqual([])
   ui.running.child.kill(signal)
   const { code: exit, stderr } = await ui.running.finished
   expect([exit, stderr]).toEqual([code, ''])
-  await expect(
-    stream
-      .next()
-      .then(({ done }) => done === true)
-      .catch(() => true),
-  ).resolves.toBe(true)
   expect(readdirSync(uiDirectory(world))).toEqual([])
 })
 
@@ -154,7 +147,7 @@ test('a lost connection to PostgreSQL is shown, the files stay visible, and it c
   const before = await ui.read('/api/now')
   expect([sessionsOf(before), storeFinding(before)]).toEqual([['in-files', 'on-server'], undefined])
   proxy.redirect('/nowhere')
-  const lost = await ui.firstLine('/api/now/stream', storeFinding)
+  const lost = await ui.view(storeFinding)
   expect([sessionsOf(lost), storeFinding(lost)]).toEqual([
     ['in-files'],
     expect.objectContaining({ level: 'fail' }),
@@ -166,7 +159,7 @@ test('a lost connection to PostgreSQL is shown, the files stay visible, and it c
   expect([asked.status, asked.json.error.code]).toEqual([503, expect.stringMatching(/^POSTGRES_/)])
   expect(asked.text).not.toContain('password')
   proxy.redirect(server.directory)
-  const back = await ui.firstLine('/api/now/stream', (now) => storeFinding(now) === undefined)
+  const back = await ui.view((now) => storeFinding(now) === undefined)
   expect(sessionsOf(back)).toEqual(['in-files', 'on-server'])
   expect(await ui.read('/api/workspaces')).toMatchObject({ workspaces: [{}, {}], problem: null })
 })

@@ -1,9 +1,10 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ActionBodies } from '../protocol.ts'
-import { postJson } from './api.ts'
-import { shown } from './format.ts'
+import type { ActionBodies, SessionView } from '../protocol.ts'
+import { postJson, readOnly } from './api.ts'
+import { partyName, shown } from './format.ts'
 import { ErrorBox } from './parts.tsx'
+import { goTo, linkTo } from './route.ts'
 
 /** An action that a person is asked about before it happens. */
 export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
@@ -24,9 +25,6 @@ export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
 }
 
 const asked = signal<Asked | undefined>(undefined)
-
-/** Whether the server refuses actions: then no button offers one. */
-export const readOnly = signal(false)
 
 export const ask = <Name extends keyof ActionBodies>(action: Asked<Name>): void => {
   asked.value = action as unknown as Asked
@@ -114,3 +112,49 @@ export function ActionButton<Name extends keyof ActionBodies>({ action }: { acti
     </button>
   )
 }
+
+export const breakAction = (
+  key: string,
+  name: string,
+  session_id: string,
+  fence: number,
+): Asked<'break'> => ({
+  name: 'break',
+  title: 'Break this claim?',
+  effect: `${partyName(session_id)} loses its claim on ${name}. Its next change is refused, and the activity log names you and the reason.`,
+  verb: 'Break claim',
+  isDangerous: true,
+  needsReason: true,
+  body: (reason) => ({ key, session_id, fence, reason }),
+})
+
+/** Ends the hold of a process on a session: of a dead one, to close the session, or of one that hangs. */
+export function unlockAction({ session_id, state, epoch, holder }: SessionView): Asked<'unlock'> {
+  const body = () => ({ session_id, epoch: epoch ?? 0, since: holder?.since ?? 0 })
+  if (state === 'crashed')
+    return {
+      name: 'unlock',
+      title: 'Close this crashed session?',
+      effect: `${partyName(session_id)} is recovered and closed. All that was acknowledged stays; it can be resumed later.`,
+      verb: 'Close',
+      body,
+    }
+  return {
+    name: 'unlock',
+    title: 'Unlock this session?',
+    effect: `Process ${holder?.pid} loses its hold on ${session_id}: it writes nothing more. Another process can resume it.`,
+    verb: 'Unlock',
+    isDangerous: true,
+    body,
+  }
+}
+
+export const trashAction = (session_id: string): Asked<'trash'> => ({
+  name: 'trash',
+  title: 'Move this session to the trash?',
+  effect: `${session_id} leaves the list. It stays in the trash until that is emptied: stint sessions restore brings it back.`,
+  verb: 'Move to trash',
+  isDangerous: true,
+  body: () => ({ session_id }),
+  done: () => goTo(linkTo('sessions')),
+})

@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ErrorBody, TokenAnswer } from '../protocol.ts'
+import type { ErrorBody, NowView, TokenAnswer } from '../protocol.ts'
 
 /** A request that has failed: the message of the command's error, and what to do. */
 export class ApiError extends Error {
@@ -72,29 +72,6 @@ export async function postJson(path: string, body: unknown): Promise<void> {
   await request(path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-/**
- * The lines of a streamed answer, each a JSON value. `onOpen` is called when the server has accepted the
- * request, perhaps long before the first line.
- */
-export async function* streamLines<T>(
-  path: string,
-  signal: AbortSignal,
-  onOpen: () => void,
-): AsyncGenerator<T> {
-  const response = await request(path, { signal })
-  onOpen()
-  const reader = response.body?.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done) return
-    const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield JSON.parse(line) as T
-  }
-}
-
 /** What a page asked the server for. While a new answer is on its way, the last one stays. */
 export interface Loaded<T> {
   data: T | undefined
@@ -131,4 +108,67 @@ export function useJson<T>(address: string, version = ''): Loaded<T> {
   }, [address])
   useEffect(() => reload.current(), [address, version])
   return state.value
+}
+
+/** Whether what is shown follows the server: `paused` in a hidden tab, `lost` while it does not answer. */
+export const connection = signal<'connecting' | 'live' | 'paused' | 'lost'>('connecting')
+
+/** Whether the server refuses actions: then no button offers one. */
+export const readOnly = signal(false)
+
+/** What every session does now; undefined until the first answer. */
+export const now = signal<NowView | undefined>(undefined)
+
+/** How often the server is asked what every session does, in milliseconds. */
+const pollMs = 2000
+
+/** Follows what every session does while this tab is visible. Returns a function that ends it. */
+export function followNow(): () => void {
+  let controller = new AbortController()
+  let lastText = ''
+
+  async function poll({ signal }: AbortController): Promise<void> {
+    try {
+      const text = await (await request('/api/now', { signal })).text()
+      connection.value = 'live'
+      if (text !== lastText) show(JSON.parse(text) as NowView)
+      lastText = text
+    } catch {
+      // The next request may succeed; a refusal for want of the secret has cleared the secret.
+      if (!signal.aborted) connection.value = 'lost'
+    }
+    if (!signal.aborted) setTimeout(() => !signal.aborted && void poll(controller), pollMs)
+  }
+
+  function restart(): void {
+    controller.abort()
+    controller = new AbortController()
+    if (document.hidden) connection.value = 'paused'
+    else void poll(controller)
+  }
+
+  document.addEventListener('visibilitychange', restart)
+  restart()
+  return () => {
+    document.removeEventListener('visibilitychange', restart)
+    controller.abort()
+  }
+}
+
+/** Shows a view. The title counts what needs a person, to be seen from another tab. */
+function show(view: NowView): void {
+  now.value = view
+  readOnly.value = view.read_only
+  const count = view.totals.crashed + view.totals.damaged
+  document.title = count === 0 ? 'stint' : `(${count}) stint`
+}
+
+/** Changes whenever a claim, a waiter or an incident does, so that pages derived from them load again. */
+export function claimsVersion(): string {
+  const { tiles = [], incidents = [] } = now.value ?? {}
+  const parties = tiles.flatMap(({ session_id, state, holds, waits_for }) => [
+    ...holds.map(({ fence }) => `${session_id} ${fence} ${state}`),
+    ...(waits_for === null ? [] : [`${session_id} ${waits_for.since}`]),
+  ])
+  return [...parties, incidents[0]?.at ?? ''].join()
 }

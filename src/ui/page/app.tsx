@@ -1,18 +1,15 @@
-import { useSignal } from '@preact/signals'
+import { effect, useSignal } from '@preact/signals'
+import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { ActionDialog, readOnly } from './actions.tsx'
-import { secret } from './api.ts'
-import { ChangeDetail } from './change-detail.tsx'
-import { ChangesPage } from './changes-page.tsx'
-import { connection, now } from './live.ts'
+import { ActionDialog } from './actions.tsx'
+import { connection, followNow, now, readOnly, secret, signIn } from './api.ts'
+import { ChangeDetail, ChangesPage } from './changes-page.tsx'
 import { NowPage } from './now-page.tsx'
-import { Empty, ShellLine } from './parts.tsx'
-import { linkTo, pages, type Route, route } from './route.ts'
+import { Empty, Glyph, ShellLine, startClock } from './parts.tsx'
+import { followAddress, linkTo, pages, type Route, route } from './route.ts'
 import { SessionDetail } from './session-detail.tsx'
 import { SessionsPage } from './sessions-page.tsx'
-import { Glyph } from './state-mark.tsx'
-import { WorkspaceDetail } from './workspace-detail.tsx'
-import { WorkspacesPage } from './workspaces-page.tsx'
+import { WorkspaceDetail, WorkspacesPage } from './workspaces-page.tsx'
 
 /** The frame around every page. A tab without the secret shows the command that opens one with it. */
 export function App() {
@@ -104,3 +101,9 @@ function Top() {
     </header>
   )
 }
+
+await signIn()
+effect(() => (secret.value === undefined ? undefined : followNow()))
+followAddress()
+startClock()
+render(<App />, document.body)

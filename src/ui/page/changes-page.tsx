@@ -1,11 +1,10 @@
-import type { ChangeList, ChangeRow } from '../protocol.ts'
-import { addressOf, useJson } from './api.ts'
-import { Age } from './clock.tsx'
+import { useSignal } from '@preact/signals'
+import type { ChangeList, ChangeRow, ChangeView, FileDiff, UndoPreview } from '../protocol.ts'
+import { ask } from './actions.tsx'
+import { addressOf, claimsVersion, getJson, readOnly, useJson } from './api.ts'
 import { countOf, shortened, shown, shownCount } from './format.ts'
-import { claimsVersion } from './live.ts'
-import { Empty, ErrorBox, ShellLine } from './parts.tsx'
-import { linkTo, route } from './route.ts'
-import { StateMark } from './state-mark.tsx'
+import { Age, Ago, Copy, Empty, ErrorBox, ShellLine, StateMark } from './parts.tsx'
+import { goTo, linkTo, route } from './route.ts'
 
 /** The change sets of all workspaces, or of one: which session changed what, the newest first. */
 export function ChangesPage() {
@@ -25,7 +24,7 @@ export function ChangesPage() {
         <Empty title="No session has changed anything yet.">
           Every turn of an agent with hooks appears here, and can be undone.
           <br />
-          <ShellLine line="stint hook install" />
+          <ShellLine line="stint init" />
         </Empty>
       ) : (
         <ul class="panel">
@@ -83,3 +82,150 @@ export const ChangedLines = ({ added, removed }: { added: number; removed: numbe
     <span class="added">+{shownCount(added)}</span> <span class="removed">−{shownCount(removed)}</span>
   </span>
 )
+
+/** One change set: who changed what, its diff, and the button that undoes it. */
+export function ChangeDetail({ id: place }: { id: string }) {
+  const [key = '', id = ''] = place.split('.', 2)
+  const { data, error } = useJson<ChangeView>(addressOf('/api/change', { key, id }), claimsVersion())
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  return (
+    <>
+      <Head view={data} />
+      <Remarks view={data} />
+      {data.diffs.map((diff) => (
+        <FileSection key={diff.path} diff={diff} />
+      ))}
+      {data.files_left_out > 0 && (
+        <p class="pager small dim">
+          {countOf(data.files_left_out, 'more file')}: <code>stint diff {data.id}</code>
+        </p>
+      )}
+    </>
+  )
+}
+
+function Head({ view }: { view: ChangeView }) {
+  return (
+    <div class="head">
+      <h1>{changeTitle(view)}</h1>
+      <ChangeMark row={view} />
+      <div class="tools">
+        <Copy label="Copy undo" text={`stint undo ${view.id}`} />
+        <UndoButton view={view} />
+      </div>
+    </div>
+  )
+}
+
+function Remarks({ view }: { view: ChangeView }) {
+  const { session_id, workspace, files, added, removed, left_out } = view
+  return (
+    <>
+      <p class="small dim wrap">
+        {countOf(files, 'file')}, <ChangedLines added={added} removed={removed} />, in{' '}
+        <a href={linkTo('workspaces', view.key)}>{shown(workspace)}</a>, begun <Ago at={view.began_at} />
+        {session_id !== null && view.kind === 'turn' && `, by ${shown(session_id)}`}
+      </p>
+      {view.head_moved && <p class="small">HEAD moved in this turn: a commit, a rebase or another branch.</p>}
+      {!view.complete && (
+        <p class="small">A restore point is missing: changes of others may be among these.</p>
+      )}
+      {left_out.length > 0 && (
+        <p class="small dim wrap">
+          Not kept: {shown(left_out.slice(0, 10).join(', '), 1000)}
+          {left_out.length > 10 && ` and ${shownCount(left_out.length - 10)} more`}
+        </p>
+      )}
+    </>
+  )
+}
+
+/** Shows what an undo would write, and asks. Absent where the server only shows, or the set is undone. */
+function UndoButton({ view }: { view: ChangeView }) {
+  const error = useSignal<unknown>(undefined)
+  const isBusy = useSignal(false)
+  if (readOnly.value || view.undone === 'yes') return null
+  const { key, id } = view
+  const preview = async (): Promise<void> => {
+    isBusy.value = true
+    try {
+      askToUndo(view, await getJson<UndoPreview>(addressOf('/api/change/undo', { key, id })))
+      error.value = undefined
+    } catch (failure) {
+      error.value = failure
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return (
+    <>
+      <button type="button" class="danger" disabled={isBusy.value} onClick={() => void preview()}>
+        {view.kind === 'undo' ? 'Redo…' : 'Undo…'}
+      </button>
+      {error.value !== undefined && <ErrorBox error={error.value} />}
+    </>
+  )
+}
+
+function askToUndo({ key, id, kind }: ChangeView, { files, conflicts, kept, plan }: UndoPreview): void {
+  const title = kind === 'undo' ? 'Take this undo back?' : 'Undo these changes?'
+  if (conflicts.length > 0)
+    return ask({
+      name: 'undo',
+      title: 'This cannot be undone as a whole.',
+      effect: 'Nothing is written. `stint undo ID -- PATH` undoes the other files.',
+      list: conflicts.map(({ path, why }) => `${path}: ${why}`),
+    })
+  if (files.length === 0)
+    return ask({
+      name: 'undo',
+      title: 'There is nothing to undo.',
+      effect: 'These files are already as they were before.',
+    })
+  ask({
+    name: 'undo',
+    title,
+    effect: 'This is what will be written. Changes of others stay, and you can take it back.',
+    list: [
+      ...files.map(({ path, effect }) => `${path}: ${effect}`),
+      ...kept.map((path) => `${path}: stays, because it is ignored again`),
+    ],
+    verb: `Write ${countOf(files.length, 'file')}`,
+    isDangerous: true,
+    body: () => ({ key, id, plan }),
+    done: () => goTo(linkTo('changes')),
+  })
+}
+
+const labels = { added: 'Added', deleted: 'Removed', changed: 'Changed', moved: 'Moved' }
+
+function FileSection({ diff }: { diff: FileDiff }) {
+  const { path, moved_from, change, is_binary, added, removed, lines, lines_left_out } = diff
+  return (
+    <details class="panel file" open>
+      <summary class="row">
+        <span class={`small ${change}`}>{labels[change]}</span>
+        <bdi class="mono wrap fill">
+          {moved_from !== null && `${shown(moved_from, 1000)} → `}
+          {shown(path, 1000)}
+        </bdi>
+        {added + removed > 0 && <ChangedLines added={added} removed={removed} />}
+      </summary>
+      {is_binary && <p class="row small dim">A binary file.</p>}
+      {lines.length > 0 && (
+        <pre class="diff" tabIndex={0}>
+          {lines.map((line, index) => (
+            <span key={index} class={lineKinds[line[0] ?? '']}>
+              {shown(line, 2000)}
+              {'\n'}
+            </span>
+          ))}
+        </pre>
+      )}
+      {lines_left_out > 0 && <p class="row small dim">{countOf(lines_left_out, 'more line')}</p>}
+    </details>
+  )
+}
+
+const lineKinds: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed', '@': 'hunk', '\\': 'dim' }

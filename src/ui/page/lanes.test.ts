@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClaimActivity, ClaimRow, WaiterRow } from '../protocol.ts'
-import { lanesOf } from './lanes.ts'
+import { lanesOf } from './lanes.tsx'
 
 const did = (
   session_id: string,

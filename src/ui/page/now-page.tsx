@@ -1,12 +1,19 @@
-import { type Incident, type NowRun, type NowView, tileStates } from '../protocol.ts'
-import { activitySentence } from './activity-sentence.ts'
-import { Age } from './clock.tsx'
-import { countOf, formatBytes, shortened, shown, shownCount } from './format.ts'
-import { now } from './live.ts'
-import { Empty, ShellLine } from './parts.tsx'
+import { type Incident, type NowRun, type NowView, type SessionTile, tileStates } from '../protocol.ts'
+import { ActionButton, breakAction } from './actions.tsx'
+import { now } from './api.ts'
+import {
+  activitySentence,
+  countOf,
+  firstPathText,
+  formatBytes,
+  partyName,
+  shortened,
+  shown,
+  shownCount,
+  whatText,
+} from './format.ts'
+import { Age, Ago, Empty, labelOf, Place, ShellLine, StateMark, toneOf } from './parts.tsx'
 import { linkTo } from './route.ts'
-import { SessionTileView } from './session-tile.tsx'
-import { labelOf, StateMark } from './state-mark.tsx'
 
 /** All sessions at once: what needs a person is first. */
 export function NowPage() {
@@ -25,10 +32,10 @@ export function NowPage() {
       <div class="with-side">
         <div>
           {state.tiles.length === 0 ? (
-            <Empty title="No session is at work.">
-              Start an agent in a project with hooks, and it appears here.
+            <Empty title="No agent is at work.">
+              Set stint up for the agents you have; each session then appears here.
               <br />
-              <ShellLine line="stint hook install" />
+              <ShellLine line="stint init" />
             </Empty>
           ) : (
             <div class="tiles">
@@ -42,12 +49,27 @@ export function NowPage() {
           </p>
         </div>
         <div>
+          <NextStep next={state.next} />
           <Findings findings={state.findings} />
           <Incidents incidents={state.incidents} />
           <Runs runs={state.runs} />
         </div>
       </div>
     </>
+  )
+}
+
+/** The one thing to do next, as `stint` shows it. */
+function NextStep({ next: { step, why } }: Pick<NowView, 'next'>) {
+  if (step === null) return null
+  return (
+    <section>
+      <h2>Next</h2>
+      <div class="panel row">
+        <p class="mono wrap">{shown(step)}</p>
+        <p class="small dim wrap">{shown(why)}</p>
+      </div>
+    </section>
   )
 }
 
@@ -122,5 +144,63 @@ function Runs({ runs }: { runs: readonly NowRun[] }) {
         ))}
       </ul>
     </section>
+  )
+}
+
+/** Where a tile leads: the recorded session, or else the workspace it works in. */
+function linkOf({ recorded, session_id, holds, waits_for }: SessionTile): string {
+  if (recorded !== null) return linkTo('sessions', session_id)
+  const key = waits_for?.key ?? holds[0]?.key
+  return key === undefined ? linkTo('now') : linkTo('workspaces', key)
+}
+
+export function SessionTileView({ tile }: { tile: SessionTile }) {
+  const { origin, session_id, state, workspace, waits_for } = tile
+  const [claim] = tile.holds
+  const purpose = tile.purpose ?? tile.title
+  const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
+    .filter(Boolean)
+    .join(', ')
+  return (
+    <article class="tile" data-state={state} style={toneOf(state)} data-session={session_id}>
+      <div class="line">
+        <StateMark state={state} />
+        <Age class="right dim small" at={tile.since} />
+      </div>
+      <h3 class="line">
+        <a class="whole cut" href={linkOf(tile)}>
+          {shown(tile.agent ?? session_id, 60)}
+        </a>
+        {tile.agent !== null && <span class="dim mono cut">{shortened(shown(session_id), 14)}</span>}
+      </h3>
+      {workspace !== null && (
+        <div class="line small">
+          <Place name={workspace} />
+          {claim !== undefined && !claim.paths.includes('**') && (
+            <span class="dim cut">{firstPathText(claim.paths)}</span>
+          )}
+        </div>
+      )}
+      {purpose !== null && <p class="cut">{shown(purpose)}</p>}
+      {waits_for !== null && (
+        <p class="small wrap">
+          waits for {whatText(waits_for.paths, waits_for.name)}, held by{' '}
+          {waits_for.held_by.map((id) => partyName(id)).join(', ')}
+        </p>
+      )}
+      {tile.work !== null && <p class="small dim cut">{shown(tile.work.text)}</p>}
+      <div class="line small dim">
+        {terminal !== '' && <span class="cut">{shown(terminal, 60)}</span>}
+        {tile.pid !== null && <span>pid {tile.pid}</span>}
+        <span class="right">
+          last act <Ago at={tile.last_at} />
+        </span>
+      </div>
+      {claim !== undefined && (
+        <div class="buttons">
+          <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
+        </div>
+      )}
+    </article>
   )
 }

@@ -1,14 +1,10 @@
 import type { SessionView, TranscriptView } from '../protocol.ts'
-import { ActionButton, type Asked } from './actions.tsx'
+import { ActionButton, trashAction, unlockAction } from './actions.tsx'
 import { useJson } from './api.ts'
-import { Ago } from './clock.tsx'
+import { Ago, Choices, Copy, ErrorBox, Fact, StateMark } from './parts.tsx'
 import { countOf, formatBytes, shown, shownLines } from './format.ts'
-import { recordsVersion } from './live.ts'
-import { Choices, Copy, ErrorBox, Fact } from './parts.tsx'
-import { goTo, linkTo, route } from './route.ts'
-import { closeAction } from './session-tile.tsx'
-import { StateMark } from './state-mark.tsx'
-import { Timeline } from './timeline.tsx'
+import { linkTo, route } from './route.ts'
+import { recordsVersion, Timeline } from './timeline.tsx'
 import { ConversationText, transcriptAddress, TranscriptDetail, TranscriptFacts } from './transcript.tsx'
 
 /**
@@ -62,44 +58,23 @@ function Views({ id, current }: { id: string; current: string }) {
 }
 
 function Head({ view }: { view: SessionView }) {
-  const { session_id, state, title, commands, holder } = view
+  const { session_id, state, title, holder } = view
   return (
     <div class="head">
       <h1>{shown(title ?? session_id)}</h1>
       <StateMark state={state} />
       <div class="tools">
-        <Copy label="Copy resume" text={commands.resume} />
-        <Copy label="Copy fork" text={commands.fork} />
-        {state === 'crashed' && <ActionButton action={closeAction(session_id)} />}
-        {holder === null && <ActionButton action={trashAction(session_id)} />}
-        {/* To unlock a crashed session is to close it. */}
-        {holder !== null && state !== 'crashed' && <ActionButton action={unlockAction(view, holder)} />}
+        <Copy label="Copy resume" text={`stint run --session ${session_id} --record -- COMMAND`} />
+        <Copy label="Copy fork" text={`stint sessions fork ${session_id}`} />
+        {holder === null ? (
+          <ActionButton action={trashAction(session_id)} />
+        ) : (
+          <ActionButton action={unlockAction(view)} />
+        )}
       </div>
     </div>
   )
 }
-
-const unlockAction = (
-  { session_id, epoch }: SessionView,
-  { pid, since }: NonNullable<SessionView['holder']>,
-): Asked<'unlock'> => ({
-  name: 'unlock',
-  title: 'Unlock this session?',
-  effect: `Process ${pid} loses its hold on ${session_id}: it writes nothing more. Another process can resume it.`,
-  verb: 'Unlock',
-  isDangerous: true,
-  body: () => ({ session_id, epoch: epoch ?? 0, since }),
-})
-
-const trashAction = (session_id: string): Asked<'trash'> => ({
-  name: 'trash',
-  title: 'Move this session to the trash?',
-  effect: `${session_id} leaves the list. It stays in the trash until that is emptied: stint sessions restore brings it back.`,
-  verb: 'Move to trash',
-  isDangerous: true,
-  body: () => ({ session_id }),
-  done: () => goTo(linkTo('sessions')),
-})
 
 /** Acts that began and have no outcome: they were performed, or not, or half. A person should look. */
 function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {

@@ -1,12 +1,9 @@
 import { useRef } from 'preact/hooks'
-import type { SearchAnswer, SearchHit, SessionPage as Page, SessionListRow } from '../protocol.ts'
-import { addressOf, useJson } from './api.ts'
-import { Age, At } from './clock.tsx'
+import type { SearchAnswer, SearchHit, SessionListRow, SessionPage as Page } from '../protocol.ts'
+import { addressOf, now, useJson } from './api.ts'
+import { Age, At, Choices, Empty, ErrorBox, labelOf, ShellLine, StateMark } from './parts.tsx'
 import { countOf, exactTime, formatBytes, shortened, shown, shownCount } from './format.ts'
-import { now } from './live.ts'
-import { Choices, Empty, ErrorBox, ShellLine } from './parts.tsx'
 import { choose, linkTo, route } from './route.ts'
-import { labelOf, StateMark } from './state-mark.tsx'
 import { TranscriptMark } from './transcript.tsx'
 
 const pageSize = 50

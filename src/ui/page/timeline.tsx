@@ -1,14 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { ActRow, EventPage, EventRow } from '../protocol.ts'
-import { addressOf, useJson } from './api.ts'
-import { At } from './clock.tsx'
+import { addressOf, now, useJson } from './api.ts'
 import { countOf, shortDuration, shown, shownCount, shownLines } from './format.ts'
-import { recordsVersion } from './live.ts'
-import { Copy, Empty, ErrorBox } from './parts.tsx'
+import { At, clock, Copy, Empty, ErrorBox, Glyph } from './parts.tsx'
 import { choose, route } from './route.ts'
-import { Glyph } from './state-mark.tsx'
-import { eventText, rowsOf, type TimelineRow, typeText } from './timeline-rows.ts'
 
 /** Events that are shown at once. */
 const pageSize = 200
@@ -41,7 +37,7 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
         {rowsOf(data).map((row) => {
           const isChosen = chosen.value === row.key
           const onChoose = (): void => void (chosen.value = isChosen ? '' : row.key)
-          return <Row key={row.key} {...{ row, at, path, isHeld, isChosen, onChoose }} />
+          return <Row key={row.key} {...{ row, at, isHeld, isChosen, onChoose }} />
         })}
       </ol>
       <p class="pager small dim">
@@ -71,10 +67,9 @@ interface LineProps {
 function Row({
   row,
   at,
-  path,
   isHeld,
   ...line
-}: LineProps & { row: TimelineRow; at: string | undefined; path: string; isHeld: boolean }) {
+}: LineProps & { row: TimelineRow; at: string | undefined; isHeld: boolean }) {
   if ('act' in row)
     return (
       <li>
@@ -85,7 +80,7 @@ function Row({
   return (
     <li>
       <EventLine event={row.event} isTarget={String(row.event.seq) === at} {...line} />
-      {line.isChosen && <EventDetail event={row.event} path={path} />}
+      {line.isChosen && <EventDetail event={row.event} />}
     </li>
   )
 }
@@ -149,14 +144,13 @@ function ActLine({ act, isHeld, isChosen, onChoose }: LineProps & { act: ActRow;
   )
 }
 
-/** An event in full. The list has only the begin of a large one. */
-function EventDetail({ event, path }: { event: EventRow; path: string }) {
-  const address = addressOf(`${path}/events`, { before: (event.seq ?? 0) + 1, limit: 1, full: 1 })
-  const { data: page, error } = useJson<EventPage>(address)
-  const { data, masked } = page?.events[0] ?? event
+function EventDetail({ event: { data, cut, masked } }: { event: EventRow }) {
   const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
-  if (error !== undefined) return <ErrorBox error={error} />
-  return <Detail title={masked === true ? 'Secrets were replaced' : ''} text={text} />
+  const remarks = [
+    ...(masked === true ? ['Secrets were replaced'] : []),
+    ...(cut === undefined ? [] : [`the first of ${shownCount(cut)} characters`]),
+  ]
+  return <Detail title={remarks.join('; ')} text={text} />
 }
 
 function Detail({ title, text }: { title: string; text: string }) {
@@ -171,4 +165,52 @@ function Detail({ title, text }: { title: string; text: string }) {
       <pre tabIndex={0}>{shownLines(text)}</pre>
     </div>
   )
+}
+
+/** A row of the timeline: an event, or an act or note. */
+export type TimelineRow = { key: string } & ({ event: EventRow } | { act: ActRow })
+
+/** Events in their order and each act behind the events before it; all newest first. */
+export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>): TimelineRow[] {
+  const rows: TimelineRow[] = []
+  const rest = [...acts]
+  const addActsBefore = (at: number): void => {
+    for (let act = rest[0]; act !== undefined && act.at < at; act = rest[0]) {
+      rows.push({ key: `act ${act.act ?? act.seq} ${act.at}`, act })
+      rest.shift()
+    }
+  }
+  for (const event of events) {
+    addActsBefore(event.at)
+    rows.push({ key: `event ${event.seq}`, event })
+  }
+  addActsBefore(Number.POSITIVE_INFINITY)
+  return rows.toReversed()
+}
+
+/** Fields that say what an event is about, the best first. */
+const tellingFields =
+  'text message prompt title command summary content tool_name tool name path file_path ext'.split(' ')
+
+/** One line that says what an event is about: its telling field, or its JSON. */
+export function eventText(data: unknown): string {
+  if (typeof data === 'string') return shown(data)
+  if (typeof data !== 'object' || data === null) return data === undefined ? '' : shown(String(data))
+  const fields = data as Record<string, unknown>
+  const telling = tellingFields.map((name) => fields[name]).find((value) => typeof value === 'string')
+  return shown(typeof telling === 'string' ? telling : JSON.stringify(data))
+}
+
+/** The type of an event, in words for those of stint itself. */
+export const typeText = (type: string): string =>
+  type === 'stint.turn' ? 'Turn' : type === 'stint.slot' ? 'Slot' : shown(type, 60)
+
+/** How often a session that is being written is read again, in milliseconds. */
+const recordsMs = 2000
+
+/** Changes whenever the state of a session does, and every two seconds while a process holds the session. */
+export function recordsVersion(id: string): string {
+  const tile = now.value?.tiles.find(({ session_id }) => session_id === id)
+  const turn = tile?.recorded === 'active' ? Math.floor(clock.value / recordsMs) : ''
+  return tile === undefined ? '' : `${tile.recorded} ${tile.pid} ${tile.last_at} ${turn}`
 }

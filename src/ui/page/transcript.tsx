@@ -1,11 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import type { ListedTranscript, TranscriptEntry, TranscriptView } from '../protocol.ts'
 import { addressOf, useJson } from './api.ts'
-import { Ago, At } from './clock.tsx'
+import { Ago, At, Copy, Empty, ErrorBox, Fact, StateMark } from './parts.tsx'
 import { exactTime, formatBytes, shown, shownCount, shownLines } from './format.ts'
-import { Copy, Empty, ErrorBox, Fact } from './parts.tsx'
 import { choose, route } from './route.ts'
-import { StateMark } from './state-mark.tsx'
 
 /** Entries that are shown at once, and those before the one that a search has found. */
 const pageSize = 200

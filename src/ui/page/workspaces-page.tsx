@@ -1,10 +1,11 @@
-import type { WorkspaceList, WorkspaceRow } from '../protocol.ts'
-import { useJson } from './api.ts'
-import { Age } from './clock.tsx'
-import { claimsVersion } from './live.ts'
-import { ShellLine, Empty, Place, ErrorBox } from './parts.tsx'
-import { linkTo } from './route.ts'
-import { StateMark } from './state-mark.tsx'
+import { useComputed } from '@preact/signals'
+import type { ClaimRow, WaiterRow, WorkspaceList, WorkspaceRow, WorkspaceView } from '../protocol.ts'
+import { ActionButton, breakAction } from './actions.tsx'
+import { addressOf, claimsVersion, useJson } from './api.ts'
+import { activitySentence, partyName, shown, whatText } from './format.ts'
+import { LaneChart } from './lanes.tsx'
+import { Age, At, Choices, clock, Empty, ErrorBox, Place, ShellLine, StateMark } from './parts.tsx'
+import { linkTo, route } from './route.ts'
 
 /** Every workspace and resource that has a claim, a waiter or a history. */
 export function WorkspacesPage() {
@@ -48,5 +49,141 @@ function WorkspaceLine({ row }: { row: WorkspaceRow }) {
       {row.waiters > 0 && <StateMark state="waiting" label={`${row.waiters} waiting`} />}
       <Age class="right dim small" at={row.last_at} />
     </li>
+  )
+}
+
+/** The stretches of time that a workspace can be shown for, in milliseconds. */
+const stretches = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000 } as const
+
+/** One workspace over time: who held it, waited, was refused, and took over. */
+export function WorkspaceDetail({ id }: { id: string }) {
+  const span = route.value.query.span ?? '1h'
+  const ms = span in stretches ? stretches[span as keyof typeof stretches] : stretches['1h']
+  // The right edge moves once in ten seconds, and at once when a claim changes.
+  const to = useComputed(() => Math.ceil(clock.value / 10_000) * 10_000).value
+  const address = addressOf('/api/workspace', { key: id, from: to - ms })
+  const { data, error } = useJson<WorkspaceView>(address, claimsVersion())
+  if (data === undefined)
+    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  return (
+    <>
+      <div class="head">
+        <h1>{shown(data.name)}</h1>
+        <div class="tools">
+          <a class="small" href={linkTo('changes', '', { key: id })}>
+            Changes
+          </a>
+          <Choices
+            label="Stretch of time"
+            current={span}
+            options={Object.keys(stretches).map((value) => ({
+              value,
+              text: value,
+              link: linkTo('workspaces', id, { span: value }),
+            }))}
+          />
+        </div>
+      </div>
+      <div class="panel">
+        <LaneChart view={data} />
+        <Legend />
+      </div>
+      <section>
+        <h2>Claims</h2>
+        <Claims view={data} />
+      </section>
+      <section>
+        <h2>What happened</h2>
+        <Activities view={data} />
+      </section>
+    </>
+  )
+}
+
+function Legend() {
+  const bars = {
+    held: 'held whole',
+    'held part': 'held in part',
+    'held lost': 'taken over or broken',
+    waited: 'waited',
+  }
+  return (
+    <div class="row small dim" aria-hidden="true">
+      {Object.entries(bars).map(([bar, text]) => (
+        <span key={bar}>
+          <svg width="20" height="10">
+            <rect class={bar} x="1" y="1" width="18" height="8" rx="2" />
+          </svg>{' '}
+          {text}
+        </span>
+      ))}
+      <StateMark state="refusal" />
+    </div>
+  )
+}
+
+function Claims({ view }: { view: WorkspaceView }) {
+  if (view.claims.length + view.waiters.length === 0)
+    return <p class="dim small">Free: the next session that asks gets it.</p>
+  return (
+    <ul class="panel">
+      {view.claims.map((claim) => (
+        <ClaimLine key={`${claim.session_id} ${claim.fence}`} claim={claim} view={view} />
+      ))}
+      {view.waiters.map((waiter) => (
+        <WaiterLine key={`${waiter.session_id} ${waiter.since}`} waiter={waiter} name={view.name} />
+      ))}
+    </ul>
+  )
+}
+
+function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
+  const { session_id, origin, paths, mode, state, work, fence } = claim
+  return (
+    <li class="row" data-session={session_id}>
+      <StateMark
+        state={state === 'leftover' ? 'background' : 'active'}
+        label={state === 'leftover' ? 'Left over' : 'Held'}
+      />
+      <a href={linkTo('sessions', session_id)}>{partyName(session_id, origin?.agent)}</a>
+      <span class="dim small">
+        {mode === 'shared' ? 'shares' : 'holds'} {whatText(paths, view.name)}
+      </span>
+      <span class="right">
+        <ActionButton action={breakAction(view.key, view.name, session_id, fence)} />
+      </span>
+      <p class="small wrap">{shown(claim.purpose ?? '')}</p>
+      <p class="small dim wrap">
+        {work !== null && `${shown(work.text)}, `}held since <At at={claim.acquired_at} />
+      </p>
+    </li>
+  )
+}
+
+function WaiterLine({ waiter, name }: { waiter: WaiterRow; name: string }) {
+  return (
+    <li class="row">
+      <StateMark state="waiting" />
+      <span>{partyName(waiter.session_id, waiter.origin?.agent)}</span>
+      <span class="dim small">
+        for {whatText(waiter.paths, name)}, since <At at={waiter.since} />
+      </span>
+    </li>
+  )
+}
+
+function Activities({ view }: { view: WorkspaceView }) {
+  const newest = view.activities.toReversed().slice(0, 200)
+  if (newest.length === 0) return <p class="dim small">Nothing in this time.</p>
+  return (
+    <ol class="panel">
+      {newest.map((activity) => (
+        <li class="row" key={`${activity.at} ${activity.kind} ${activity.session_id}`}>
+          <At class="dim small" at={activity.at} />
+          <StateMark state={activity.kind} />
+          <span class="small wrap sentence">{activitySentence(activity, view.name)}</span>
+        </li>
+      ))}
+    </ol>
   )
 }

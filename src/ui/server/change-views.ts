@@ -20,7 +20,7 @@ import {
   readPoints,
 } from '../../points/index.ts'
 import type { ChangeList, ChangeRow, ChangeView, FileDiff, UndoAnswer, UndoPreview } from '../protocol.ts'
-import type { RequestFields } from './request-fields.ts'
+import type { RequestFields } from './endpoints.ts'
 
 /** Lists the change sets of all workspaces, the newest first. */
 export async function listChanges(query: RequestFields): Promise<ChangeList> {

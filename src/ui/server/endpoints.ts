@@ -1,4 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import { isString } from '../../base/text/fields.ts'
 import { homeStore, type LeaseStore } from '../../lease/index.ts'
 import type { BuiltInStore } from '../../session/index.ts'
 import type { Answers, SessionView } from '../protocol.ts'
@@ -7,10 +9,9 @@ import { removeSessions } from '../../session/commands/rm.ts'
 import { unlockSession } from '../../session/commands/unlock.ts'
 import { listChanges, previewChangeUndo, undoChange, viewChange } from './change-views.ts'
 import { NowFeed } from './now-feed.ts'
-import type { RequestFields } from './request-fields.ts'
 import { openSession, readEventPage, viewSession } from './session-views.ts'
 import { listSessionPage, searchAll, viewTranscript } from './transcript-views.ts'
-import { listWorkspaces, openKey, type UiParts, viewWorkspace } from './workspaces.ts'
+import { listWorkspaces, openKey, Places, viewWorkspace } from './workspaces.ts'
 
 /** What an endpoint is called with. */
 export interface Call {
@@ -23,11 +24,8 @@ export interface Call {
   signal: AbortSignal
 }
 
-/** An answer: one JSON object, or a stream of them. Long strings are cut unless `isWhole`. */
-export type EndpointAnswer = { json: unknown; isWhole?: boolean } | { lines: AsyncIterable<unknown> }
-
-/** Endpoints by `METHOD /path`, in which `:id` stands for the id of a session. */
-export type Endpoints = Readonly<Record<string, (call: Call) => Promise<EndpointAnswer>>>
+/** Endpoints by `METHOD /path`, in which `:id` stands for the id of a session; each answers an object. */
+export type Endpoints = Readonly<Record<string, (call: Call) => Promise<unknown>>>
 
 type JsonEndpoints = {
   [Route in Exclude<keyof Answers, 'POST /api/token'>]: (call: Call) => Promise<Answers[Route]>
@@ -44,12 +42,15 @@ export function uiEndpoints({
   store: BuiltInStore
   readOnly: boolean
 }): Endpoints {
-  const feed = new NowFeed(readOnly, leases)
-  const parts: UiParts = { leases: [homeStore(), ...(leases === undefined ? [] : [leases])], store, feed }
-  const answering: JsonEndpoints = {
+  const places = [
+    new Places(homeStore(), 'files'),
+    ...(leases === undefined ? [] : [new Places(leases, 'postgres')]),
+  ]
+  const feed = new NowFeed(readOnly, places)
+  const endpoints: JsonEndpoints = {
     'GET /api/now': () => feed.look(),
-    'GET /api/workspaces': () => listWorkspaces(parts),
-    'GET /api/workspace': ({ query }) => viewWorkspace(parts, query),
+    'GET /api/workspaces': () => listWorkspaces(places),
+    'GET /api/workspace': ({ query }) => viewWorkspace(places, query),
     'GET /api/sessions': ({ query }) => listSessionPage(store, query),
     'GET /api/sessions/:id': ({ id }) => viewSession(store, id),
     'GET /api/sessions/:id/events': ({ id, query }) => readEventPage(store, id, query),
@@ -60,7 +61,7 @@ export function uiEndpoints({
     'GET /api/change/undo': ({ query }) => previewChangeUndo(query),
     'POST /api/actions/undo': ({ body }) => undoChange(body),
     'POST /api/actions/break': async ({ body }) => {
-      const claims = await openKey(parts, body.need('key'))
+      const claims = await openKey(places, body.need('key'))
       const claim = { session_id: body.need('session_id'), fence: body.needCount('fence') }
       return await breakClaim(claims, claim, body.text('reason'))
     },
@@ -71,42 +72,31 @@ export function uiEndpoints({
       const unsettled = unlocked ? await unsettledActs(store, summary.id) : []
       return { session_id: summary.id, unlocked, unsettled }
     },
-    'POST /api/actions/close': async ({ body }) => {
-      const { summary } = await openSession(store, body.need('session_id'))
-      const isCrashed = summary.state === 'crashed'
-      const closed = isCrashed && (await unlockSession(store, summary)).unlocked
-      const unsettled = closed ? await unsettledActs(store, summary.id) : []
-      return { session_id: summary.id, closed, unsettled }
-    },
     'POST /api/actions/trash': async ({ body, signal }) => {
       const { summary } = await openSession(store, body.need('session_id'))
       return { session_id: summary.id, trash: await removeSessions(store, [summary.id], signal) }
     },
   }
-  const asJson = ([route, answer]: [string, (call: Call) => Promise<unknown>]) =>
-    [
+  if (!readOnly) return endpoints as Endpoints
+  const isAction = (route: string): boolean => route.startsWith('POST')
+  return Object.fromEntries(
+    Object.entries(endpoints as Endpoints).map(([route, answer]) => [
       route,
-      async (call: Call) => {
-        if (readOnly && route.startsWith('POST')) throw readOnlyError()
-        // These say themselves what was cut.
-        const isWhole = ['GET /api/sessions/:id/events', 'GET /api/transcript'].includes(route)
-        return { json: await answer(call), isWhole }
-      },
-    ] as const
-  return {
-    ...Object.fromEntries(Object.entries(answering).map(asJson)),
-    'GET /api/now/stream': async ({ signal }) => ({ lines: feed.follow(signal) }),
-  }
+      isAction(route) ? refuse : answer,
+    ]),
+  )
 }
 
 /** The acts without an outcome. The session is closed already, whatever state its audit log is in. */
 const unsettledActs = async (store: BuiltInStore, id: string): Promise<SessionView['unsettled']> =>
   await (await store.inspect(id)).unsettled().catch(() => [])
 
-const readOnlyError = (): StintError =>
-  new StintError('READ_ONLY', 'this page was started with --read-only', {
-    hint: 'Start `stint ui` without --read-only, or use the command.',
-  })
+const refuse = (): Promise<never> =>
+  Promise.reject(
+    new StintError('READ_ONLY', 'this page was started with --read-only', {
+      hint: 'Start `stint ui` without --read-only, or use the command.',
+    }),
+  )
 
 const sessions = '/api/sessions/'
 
@@ -118,5 +108,57 @@ export function routeOf(path: string): { route: string; id: string } {
     return { route: `${sessions}:id${path.slice(sessions.length + id.length)}`, id: decodeURIComponent(id) }
   } catch (error) {
     throw new StintError('ARG_ERROR', 'the path is not valid UTF-8', { cause: error })
+  }
+}
+
+/** The query of a request, or the JSON of its body: each field is checked before it is used. */
+export class RequestFields {
+  readonly #given: Readonly<Record<string, unknown>>
+
+  constructor(given: Readonly<Record<string, unknown>>) {
+    this.#given = given
+  }
+
+  /** A string; undefined if it is missing or empty. */
+  text(name: string): string | undefined {
+    const value = this.#given[name] ?? ''
+    if (!isString(value)) throw new StintError('ARG_ERROR', `${name} must be a string`)
+    return value === '' ? undefined : value
+  }
+
+  need(name: string): string {
+    const value = this.text(name)
+    if (value !== undefined) return value
+    throw new StintError('ARG_ERROR', `${name} is missing`, {
+      hint: '`Answers` in ui-protocol.d.ts lists the parameters.',
+    })
+  }
+
+  /** A whole number from 0 on, such as a record or a time in milliseconds since the epoch. */
+  count(name: string): number | undefined {
+    const value = String(this.#given[name] ?? '')
+    if (value === '') return undefined
+    if (/^\d{1,15}$/.test(value)) return Number(value)
+    throw new StintError('ARG_ERROR', `${name} must be a whole number, not ${visibleText(value, 40)}`)
+  }
+
+  needCount(name: string): number {
+    const count = this.count(name)
+    if (count !== undefined) return count
+    throw new StintError('ARG_ERROR', `${name} must be a whole number`)
+  }
+
+  /** How many to send: at least 1 and at most `most`. */
+  limit(usual: number, most: number): number {
+    const limit = this.count('limit') ?? usual
+    if (limit >= 1 && limit <= most) return limit
+    throw new StintError('ARG_ERROR', `limit must be from 1 to ${most}`)
+  }
+
+  choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
+    const value = this.text(name)
+    const found = choices.find((choice) => choice === value)
+    if (value === undefined || found !== undefined) return found
+    throw new StintError('ARG_ERROR', `${name} must be one of ${choices.join(', ')}`)
   }
 }

@@ -16,15 +16,14 @@ interface Tile {
 const stateOf = ({ tiles }: { tiles: Tile[] }, id: string): string | undefined =>
   tiles.find(({ session_id }) => session_id === id)?.state
 
-test('an agent that works, another that is refused, and a kill -9 are pushed to the page', async () => {
+test('an agent that works, another that is refused, and a kill -9 are shown', async () => {
   await using world = new HookWorld()
   const ui = await UiClient.start(world)
-  const lines = ui.lines('/api/now/stream')
-  /** Reads on until the state fits: nothing is asked for again. */
+  const views = ui.views()
   const until = async (fits: (now: { tiles: Tile[]; incidents: { kind: string }[] }) => unknown) => {
     for (;;) {
-      const { value, done } = await lines.next()
-      if (done) throw new Error('the stream has ended')
+      const { value, done } = await views.next()
+      if (done) throw new Error('there are no more views')
       if (fits(value)) return value
     }
   }
@@ -45,21 +44,21 @@ test('an agent that works, another that is refused, and a kill -9 are pushed to 
   })
   agent.child.kill('SIGKILL')
   await until((now) => stateOf(now, 'working-agent') === 'crashed')
-  await lines.return(undefined)
+  await views.return(undefined)
 })
 
-test('a recorded session that is killed is shown as crashed without another request', async () => {
+test('a recorded session that is killed is shown as crashed', async () => {
   await using world = new SessionWorld()
   const holding = await world.hold('ses_writer', 'write a report')
   await holding.write(1)
   const ui = await UiClient.start(world)
-  const lines = ui.lines('/api/now/stream')
-  const first = (await lines.next()).value
+  const views = ui.views()
+  const first = (await views.next()).value
   expect(stateOf(first, 'ses_writer')).toBe('working')
   holding.child.kill('SIGKILL')
   let state: string | undefined
-  while (state !== 'crashed') state = stateOf((await lines.next()).value, 'ses_writer')
-  await lines.return(undefined)
+  while (state !== 'crashed') state = stateOf((await views.next()).value, 'ses_writer')
+  await views.return(undefined)
 })
 
 /** How often the server's main thread has waited for something: an idle process does not change it. */
@@ -72,7 +71,7 @@ const waitsForMs = (pid: number): number => {
   return timeout === 0xffffffff ? Infinity : timeout
 }
 
-test('without a page the server does nothing, also after one was closed', async () => {
+test('without a page the server does nothing, also after one was there', async () => {
   await using world = new SessionWorld()
   const holding = await world.hold('ses_writer')
   const ui = await UiClient.start(world)
@@ -85,25 +84,24 @@ test('without a page the server does nothing, also after one was closed', async 
     return seen === before && waitsForMs(pid) > 60_000
   }
   await until('the server is quiet before the first page', isQuiet)
-  const lines = ui.lines('/api/now/stream')
-  await lines.next()
-  await until('the server looks again within two seconds', () => waitsForMs(pid) <= 2000)
-  await lines.return(undefined)
+  const views = ui.views()
+  await views.next()
+  await views.return(undefined)
   await until('the server is quiet after the page is gone', isQuiet)
   await holding.close()
 })
 
-test('a refusal and a broken claim on a PostgreSQL server are pushed to the page, with the name of the place', async () => {
+test('a refusal and a broken claim on a PostgreSQL server are shown, with the name of the place', async () => {
   await using server = await PostgresServer.start()
   await using world = await postgresWorld(server)
   const resource = ['--resource', 'deploy']
   expect((await world.stint(['lock', 'acquire', ...resource, '--session', 'holder'])).code).toBe(0)
   const ui = await UiClient.start(world)
-  const lines = ui.lines('/api/now/stream')
+  const views = ui.views()
   const next = async (kind: string) => {
     for (;;) {
-      const { value, done } = await lines.next()
-      if (done) throw new Error('the stream has ended')
+      const { value, done } = await views.next()
+      if (done) throw new Error('there are no more views')
       const found = value.incidents.find((incident: { kind: string }) => incident.kind === kind)
       if (found !== undefined) return { found, now: value }
     }
@@ -118,6 +116,6 @@ test('a refusal and a broken claim on a PostgreSQL server are pushed to the page
     reason: 'at lunch',
     name: 'deploy',
   })
-  await lines.return(undefined)
+  await views.return(undefined)
   expect(await ui.read(`/api/workspace?key=${key}`)).toMatchObject({ name: 'deploy', store: 'postgres' })
 })

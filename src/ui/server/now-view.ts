@@ -9,77 +9,63 @@ import {
 } from '../../lease/index.ts'
 import { promptedSessions } from '../../hooks/index.ts'
 import type { SessionState, SessionSummary } from '../../session/index.ts'
-import type { Incident, NowView, SessionTile, TileState } from '../protocol.ts'
-import { tileStates } from '../protocol.ts'
+import { type NowView, type SessionTile, type TileState, tileStates } from '../protocol.ts'
 import { describeClaim } from '../../lease/commands/describe.ts'
-import type { StatusData } from '../../cli/status/gather.ts'
 
 /** How many sessions are shown, and how many of the newest are read; the list of sessions has all. */
 export const maxTiles = 200
 
-/** Everything that the first page is made of. */
-interface NowFacts {
-  status: StatusData
+/** What the tiles are made of. */
+interface TileFacts {
+  at: number
   targets: readonly ClaimedTarget[]
   sessions: readonly SessionSummary[]
   prompts: ReturnType<typeof promptedSessions>
-  incidents: readonly Incident[]
   /** When a session last got, lost or was refused a claim; 0 if that is not known. */
   lastActivityOf: (sessionId: string) => number
-  readOnly: boolean
 }
 
-/** The data of the first page. */
-export function nowView(facts: NowFacts): NowView {
-  const { status, incidents, readOnly } = facts
-  const { at, runs, findings } = status
-  const tiles = tilesOf(facts).sort(byNeed(at))
-  const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as Record<TileState, number>
+export function totalsOf(tiles: readonly SessionTile[]): NowView['totals'] {
+  const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as NowView['totals']
   for (const { state } of tiles) totals[state] += 1
-  return {
-    at,
-    read_only: readOnly,
-    tiles: tiles.slice(0, maxTiles),
-    totals,
-    runs,
-    incidents: [...incidents],
-    findings,
-  }
+  return totals
 }
 
 /** The facts about one session. */
-interface Known {
+interface SessionFacts {
   claims: { target: ClaimedTarget; claim: Claim }[]
   waits: { target: ClaimedTarget; waiter: Waiter }[]
-  prompt?: NowFacts['prompts'][number]
+  prompt?: TileFacts['prompts'][number]
   summary?: SessionSummary
 }
 
-function tilesOf({ status, targets, sessions, prompts, lastActivityOf }: NowFacts): SessionTile[] {
-  const all = new Map<string, Known>()
-  const knownOf = (id: string): Known => {
-    const known = all.get(id) ?? { claims: [], waits: [] }
-    all.set(id, known)
-    return known
+/** A tile for each session that is open, or holds or waits for something: what needs a person first. */
+export function tilesOf({ at, targets, sessions, prompts, lastActivityOf }: TileFacts): SessionTile[] {
+  const all = new Map<string, SessionFacts>()
+  const factsOf = (id: string): SessionFacts => {
+    const facts = all.get(id) ?? { claims: [], waits: [] }
+    all.set(id, facts)
+    return facts
   }
   for (const target of targets) {
-    for (const claim of target.claims) knownOf(claim.session_id).claims.push({ target, claim })
-    for (const waiter of target.waiters) knownOf(waiter.session_id).waits.push({ target, waiter })
+    for (const claim of target.claims) factsOf(claim.session_id).claims.push({ target, claim })
+    for (const waiter of target.waiters) factsOf(waiter.session_id).waits.push({ target, waiter })
   }
-  for (const prompt of prompts) knownOf(prompt.sessionId).prompt = prompt
+  for (const prompt of prompts) factsOf(prompt.sessionId).prompt = prompt
   for (const summary of sessions)
-    if (summary.state !== 'closed' || all.has(summary.id)) knownOf(summary.id).summary = summary
+    if (summary.state !== 'closed' || all.has(summary.id)) factsOf(summary.id).summary = summary
   return [...all]
-    .filter(([, known]) => !hasEnded(known))
-    .map(([id, known]) => tileOf(id, known, lastAtOf(known, lastActivityOf(id)), status.at))
+    .filter(([, facts]) => !hasEnded(facts))
+    .map(([id, facts]) => tileOf(id, facts, lastAtOf(facts, lastActivityOf(id)), at))
+    .sort(byNeed(at))
 }
 
 /** Whether a session was closed, and holds nothing any more. */
-const hasEnded = ({ summary, claims, waits, prompt }: Known): boolean =>
+const hasEnded = ({ summary, claims, waits, prompt }: SessionFacts): boolean =>
   summary?.state === 'closed' && claims.length + waits.length === 0 && prompt === undefined
 
 /** The last sign of life of a session. */
-const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt: number): number =>
+const lastAtOf = ({ claims, waits, prompt, summary }: SessionFacts, activityAt: number): number =>
   Math.max(
     summary?.lastAt ?? 0,
     prompt?.at ?? 0,
@@ -89,8 +75,8 @@ const lastAtOf = ({ claims, waits, prompt, summary }: Known, activityAt: number)
     ...waits.map(({ waiter }) => waiter.since),
   )
 
-function tileOf(session_id: string, known: Known, lastAt: number, now: number): SessionTile {
-  const { claims, waits, prompt, summary } = known
+function tileOf(session_id: string, facts: SessionFacts, lastAt: number, now: number): SessionTile {
+  const { claims, waits, prompt, summary } = facts
   const described = claims.map(({ target, claim }) => ({
     target,
     row: describeClaim(claim, target.observation),
@@ -100,7 +86,7 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
   const evidence = {
     holds: described.map(({ row }) => ({ state: row.state, since: row.acquired_at })),
     waitsSince: wait?.waiter.since,
-    liveness: livenessOf(known),
+    liveness: livenessOf(facts),
     recorded: summary?.state,
     lastAt,
   }
@@ -109,7 +95,7 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
     ...tileStateOf(evidence, now),
     origin,
     agent: origin?.agent ?? summary?.tool ?? null,
-    pid: pidOf(known),
+    pid: pidOf(facts),
     title: summary?.title ?? summary?.key ?? null,
     purpose:
       claims.find(({ claim }) => claim.purpose !== undefined)?.claim.purpose ??
@@ -135,7 +121,7 @@ function tileOf(session_id: string, known: Known, lastAt: number, now: number): 
   }
 }
 
-const pidOf = ({ claims, waits, prompt, summary }: Known): number | null =>
+const pidOf = ({ claims, waits, prompt, summary }: SessionFacts): number | null =>
   claims[0]?.claim.holders[0]?.pid ??
   waits[0]?.waiter.process.pid ??
   prompt?.agent.pid ??
@@ -143,7 +129,7 @@ const pidOf = ({ claims, waits, prompt, summary }: Known): number | null =>
   null
 
 /** Alive if any of its processes is, dead if all are. */
-function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
+function livenessOf({ claims, waits, prompt }: SessionFacts): Liveness | undefined {
   const all = [
     ...claims.map(({ target, claim }) => claimLiveness(claim, target.observation)),
     ...waits.map(({ target, waiter }) => target.observation.liveness(waiter.process)),
@@ -154,7 +140,7 @@ function livenessOf({ claims, waits, prompt }: Known): Liveness | undefined {
   return all.every((each) => each === 'dead') ? 'dead' : 'unknown'
 }
 
-function waitOf({ target, waiter }: Known['waits'][number]): SessionTile['waits_for'] {
+function waitOf({ target, waiter }: SessionFacts['waits'][number]): SessionTile['waits_for'] {
   const { key, workspace: name, claims } = target
   const inTheWay = claims.filter((claim) => areInConflict(claim, waiter))
   return {

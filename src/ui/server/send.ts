@@ -1,11 +1,9 @@
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import type { ErrorBody } from '../protocol.ts'
-import type { EndpointAnswer } from './endpoints.ts'
 
 /** A file of the page, as it is sent. */
 export interface PageFile {
@@ -70,14 +68,10 @@ export const safeHeaders: Readonly<Record<string, string>> = {
 }
 
 /** Characters that are sent of a string: a title of a megabyte must not fill the page. */
-const maxStringLength = 4000
+const maxStringLength = 20_000
 
 const cutString = (_name: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > maxStringLength ? `${value.slice(0, maxStringLength)}…` : value
-
-/** JSON in one line, without characters that a terminal obeys. */
-const jsonOf = (value: unknown, isWhole = false): string =>
-  visibleJson(value, isWhole ? undefined : cutString)
 
 const errorBody = ({ code, message, hint }: StintError): ErrorBody => ({
   error: { code, message, ...(hint !== '' && { hint }) },
@@ -102,34 +96,19 @@ const statusOfCode: Readonly<Record<string, number>> = {
 const statusOf = ({ code, exit }: StintError): number =>
   statusOfCode[code] ?? (code.startsWith('POSTGRES_') ? 503 : (statusOfExit[exit] ?? 500))
 
-function sendText(response: ServerResponse, status: number, text: string): void {
-  const bytes = Buffer.from(`${text}\n`)
+/** Sends an error; `status` is that of a refusal, which has no code of its own. */
+export function sendError(response: ServerResponse, thrown: unknown, status?: number): void {
+  const error = codedFault(thrown)
+  sendJson(response, errorBody(error), status ?? statusOf(error))
+}
+
+/** Sends JSON in one line, without characters that a terminal obeys. */
+export function sendJson(response: ServerResponse, value: unknown, status = 200): void {
+  const bytes = Buffer.from(`${visibleJson(value, cutString)}\n`)
   response.writeHead(status, {
     ...safeHeaders,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': bytes.length,
   })
   response.end(bytes)
-}
-
-/** Sends an error; `status` is that of a refusal, which has no code of its own. */
-export function sendError(response: ServerResponse, thrown: unknown, status?: number): void {
-  const error = codedFault(thrown)
-  // The client of a stream learns of the error by its last line.
-  if (response.headersSent) response.end(`${jsonOf(errorBody(error))}\n`)
-  else sendText(response, status ?? statusOf(error), jsonOf(errorBody(error)))
-}
-
-/** Sends the answer of an endpoint. A slow client slows the endpoint down, and fills no memory. */
-export async function sendAnswer(response: ServerResponse, answer: EndpointAnswer): Promise<void> {
-  if ('json' in answer) return sendText(response, 200, jsonOf(answer.json, answer.isWhole))
-  response.writeHead(200, { ...safeHeaders, 'Content-Type': 'application/x-ndjson; charset=utf-8' })
-  // The client may show that it is connected before the first line comes.
-  response.flushHeaders()
-  for await (const line of answer.lines) {
-    if (response.destroyed) return
-    if (!response.write(`${jsonOf(line)}\n`))
-      await Promise.race([once(response, 'drain'), once(response, 'close')])
-  }
-  response.end()
 }

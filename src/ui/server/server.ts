@@ -6,9 +6,8 @@ import { systemClock } from '../../base/process/clock.ts'
 import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
 import type { TokenAnswer } from '../protocol.ts'
 import { Access, refusalOf, type RequestKind } from './access.ts'
-import { type Endpoints, routeOf } from './endpoints.ts'
-import { RequestFields } from './request-fields.ts'
-import { type PageFile, readPageFiles, safeHeaders, sendAnswer, sendError } from './send.ts'
+import { type Endpoints, RequestFields, routeOf } from './endpoints.ts'
+import { type PageFile, readPageFiles, safeHeaders, sendError, sendJson } from './send.ts'
 
 interface UiOptions {
   /** Undefined: any free port. */
@@ -77,7 +76,7 @@ export class UiServer {
     return `http://127.0.0.1:${this.#port}/#token=${this.#access.issueToken(systemClock.mono())}`
   }
 
-  /** Ends all streams and connections. */
+  /** Ends all requests and connections. */
   close(): void {
     for (const call of this.#calls) call.abort()
     for (const server of this.#servers) {
@@ -133,13 +132,13 @@ export class UiServer {
     if (kind === 'page') return this.#sendFile(method, response, pathname)
     const signal = this.#signalOf(response)
     const body = method === 'POST' ? await readBody(request) : {}
-    if (pathname === '/api/token') return await this.#sendToken(response, method, body, isLocal)
+    if (pathname === '/api/token') return this.#sendToken(response, method, body, isLocal)
     const { endpoints } = this.#options
     const { route, id } = routeOf(pathname)
     const answer = endpoints[`${method} ${route}`]
     if (answer !== undefined) {
       const query = new RequestFields(Object.fromEntries(searchParams))
-      return await sendAnswer(response, await answer({ id, query, body: new RequestFields(body), signal }))
+      return sendJson(response, await answer({ id, query, body: new RequestFields(body), signal }))
     }
     const other = ['GET', 'POST'].find((each) => `${each} ${route}` in endpoints)
     if (other === undefined) throw new StintError('NOT_FOUND', 'there is no such endpoint')
@@ -158,14 +157,14 @@ export class UiServer {
   }
 
   /** Gives the page the secret for its token, and a script at the socket a new address of the page. */
-  async #sendToken(
+  #sendToken(
     response: ServerResponse,
     method: string,
     { token }: Readonly<Record<string, unknown>>,
     isLocal: boolean,
-  ): Promise<void> {
+  ): void {
     if (method !== 'POST') return sendError(response, new StintError('ARG_ERROR', 'POST the token'), 405)
-    if (isLocal && token === undefined) return await sendAnswer(response, { json: { url: this.address() } })
+    if (isLocal && token === undefined) return sendJson(response, { url: this.address() })
     const secret = isString(token) ? this.#access.redeem(token, systemClock.mono()) : undefined
     if (secret === undefined) {
       const hint = 'Run `stint ui` again: it opens the page with a new one.'
@@ -178,8 +177,7 @@ export class UiServer {
       )
     }
     this.#options.onToken(token as string)
-    const json: TokenAnswer = { secret, read_only: this.#options.readOnly }
-    await sendAnswer(response, { json })
+    sendJson(response, { secret, read_only: this.#options.readOnly } satisfies TokenAnswer)
   }
 
   /** Sends a file of the page; any other path is a place in the page, which finds its way by itself. */

@@ -1,5 +1,4 @@
-import { StintError } from '../../base/errors/stint-error.ts'
-import { shellWord, visibleText } from '../../base/text/escape.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import {
   type AuditRecord,
   checkSessionId,
@@ -13,7 +12,7 @@ import { describeSession } from '../../session/commands/describe.ts'
 import { listNewest } from '../../session/commands/list.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import { describeInspected } from '../../session/commands/show.ts'
-import type { RequestFields } from './request-fields.ts'
+import type { RequestFields } from './endpoints.ts'
 
 /** The first of the recorded sessions, newest activity first, and how many there are. */
 export async function listRecorded(
@@ -70,7 +69,6 @@ export async function viewSession(store: BuiltInStore, id: string): Promise<Sess
   const { summary } = inspection
   const values = await inspection.slots()
   const described = await describeInspected(store, inspection)
-  const name = shellWord(id)
   return {
     ...described,
     epoch: summary.holder?.epoch ?? null,
@@ -78,23 +76,17 @@ export async function viewSession(store: BuiltInStore, id: string): Promise<Sess
       ...slot,
       value: visibleText(JSON.stringify(values[slot.ext]?.value) ?? '', maxSlotLength),
     })),
-    commands: {
-      resume: `stint run --session ${name} --record -- COMMAND`,
-      fork: `stint sessions fork ${name}`,
-    },
   }
 }
 
-/** Characters of the data of an event or an act in a page; `full` sends all of an event. */
-const maxDataLength = 2000
-/** Characters of the data of all events in a page with `full`. Escapes may make it six times as long. */
-const maxFullLength = 32 << 20
+/** Characters of the data of an event or an act in a page. */
+const maxDataLength = 4000
 /** Acts that are sent with a page of events. */
 const maxActs = 500
 
 /**
- * A page of the journal, and the acts of its time. It keeps the begin of each payload only, or with `full` at
- * most `maxFullLength` characters, so its memory does not grow with the session or with its events.
+ * A page of the journal, and the acts of its time. It keeps the begin of each payload only, so its memory
+ * does not grow with the session or with its events.
  */
 export async function readEventPage(
   store: BuiltInStore,
@@ -107,38 +99,24 @@ export async function readEventPage(
   const last = inspection.summary.records
   const end = Math.min(last, (before ?? Number.POSITIVE_INFINITY) - 1)
   const from = Math.max(1, end - limit + 1)
-  const isFull = query.text('full') === '1'
   const events: EventRow[] = []
-  let length = 0
   let nextAt = Number.POSITIVE_INFINITY
   // An older page reads one event more, at which its acts end.
   for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
     if (event.seq > end && before !== undefined) nextAt = event.at
     else {
       const json = JSON.stringify(event.data) ?? ''
-      length += json.length
-      if (isFull && length > maxFullLength) throw pageTooLarge(id)
-      const isWhole = isFull || json.length <= maxDataLength
+      const isWhole = json.length <= maxDataLength
       events.push(isWhole ? event : { ...event, data: beginOf(json), cut: json.length })
     }
   const beginsAt = from === 1 ? 0 : (events[0]?.at ?? Number.POSITIVE_INFINITY)
   const { acts, leftOut } = await readActs(inspection, beginsAt, nextAt)
-  return {
-    events,
-    acts,
-    acts_left_out: leftOut,
-    last,
-  }
+  return { events, acts, acts_left_out: leftOut, last }
 }
 
 /** A copy of the begin of a string: `slice` alone would keep all of the string in memory. */
 const beginOf = (text: string): string =>
   Buffer.from(text.slice(0, maxDataLength), 'utf16le').toString('utf16le')
-
-const pageTooLarge = (id: string): StintError =>
-  new StintError('ARG_ERROR', `the events of this page have more than ${maxFullLength >> 20} MiB of data`, {
-    hint: `Ask for fewer (limit), or read them with \`stint sessions tail ${shellWord(id)} --json\`.`,
-  })
 
 /** The acts with their outcomes, and the notes, that began from a time on and before another. */
 async function readActs(

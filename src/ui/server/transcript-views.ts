@@ -22,7 +22,7 @@ import {
   vaultDirectory,
 } from '../../vault/index.ts'
 import { describeFound } from '../../session/commands/search.ts'
-import type { RequestFields } from './request-fields.ts'
+import type { RequestFields } from './endpoints.ts'
 import { listRecorded, searchEvents } from './session-views.ts'
 
 /** Lists recorded sessions and transcripts, newest activity first; those of the same id are one row. */

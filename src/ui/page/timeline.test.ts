@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ActRow, EventRow } from '../protocol.ts'
-import { eventText, rowsOf } from './timeline-rows.ts'
+import { eventText, rowsOf } from './timeline.tsx'
 
 const event = (seq: number, at: number): EventRow => ({ seq, at, type: 'message', data: {} })
 const act = (seq: number, at: number): ActRow => ({

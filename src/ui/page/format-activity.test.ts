@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { activityKinds } from '../../lease/index.ts'
 import type { ClaimActivity } from '../protocol.ts'
-import { activitySentence, whatText } from './activity-sentence.ts'
+import { activitySentence, whatText } from './format.ts'
 
 const activity = (kind: ClaimActivity['kind'], more: Partial<ClaimActivity> = {}): ClaimActivity => ({
   at: 0,
