@@ -19,7 +19,9 @@ async function askYesOrNo(question: string): Promise<boolean> {
     process.stdin.setRawMode?.(false)
     process.kill(process.pid, 'SIGINT')
   })
-  const answer = await new Promise<string>((resolve) => {
+  const answer = await new Promise<string>((resolve, reject) => {
+    // Without it, a command that has read its signal would wait for the answer until its grace is over.
+    process.once('SIGINT', () => reject(new StintError('CANCELLED', 'stopped by Ctrl-C')))
     // Ctrl-D leaves the cursor behind the question.
     const decline = (): void => {
       process.stderr.write('\n')

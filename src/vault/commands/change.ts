@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
 import { showWork } from '../../cli/terminal/progress.ts'
@@ -13,6 +15,7 @@ import {
   removeConversation,
   restoreConversation,
   syncVault,
+  vaultAgents,
   vaultDirectory,
 } from '../index.ts'
 import { agentOption, findConversation } from './list.ts'
@@ -62,7 +65,14 @@ export const vaultSyncCommand = defineBareCommand({
 })
 
 /** An agent and a conversation (`claude/3f6c…`) stay as they are; anything else is a directory. */
-const exclusionOf = (what: string): string => (isVaultAgent(what.split('/')[0] ?? '') ? what : resolve(what))
+function exclusionOf(what: string): string {
+  if (isVaultAgent(what.split('/')[0] ?? '')) return what
+  if (!what.includes('/') && !existsSync(what))
+    throw new StintError('ARG_ERROR', `${visibleText(what, 140)} is neither an agent nor a directory`, {
+      hint: `Agents are ${vaultAgents.join(', ')}; write a directory with a slash.`,
+    })
+  return resolve(what)
+}
 
 export const vaultRestoreCommand = defineBareCommand({
   name: 'restore',
@@ -108,7 +118,9 @@ export const vaultRmCommand = defineBareCommand({
   ],
   async run({ signal }, { options: { agent, yes, 'older-than': olderThan }, positionals }) {
     if (positionals.length > 0 === (olderThan !== undefined))
-      throw new StintError('ARG_ERROR', 'give one conversation, or --older-than')
+      throw new StintError('ARG_ERROR', 'give one conversation, or --older-than', {
+        hint: '`stint vault list` shows the conversations.',
+      })
     const vault = vaultDirectory()
     const chosen =
       olderThan === undefined

@@ -25,11 +25,7 @@ export const agentOption = {
 } as const
 
 /** The conversation that a name means: its id, the beginning of it, its agent, or `.`. */
-export function findConversation([name, extra]: readonly string[]): Conversation {
-  if (name === undefined || extra !== undefined)
-    throw new StintError('ARG_ERROR', 'give exactly one conversation', {
-      hint: 'Give its id, the beginning of it, its agent, or . for the newest one here; `stint vault list` shows all.',
-    })
+export function findConversation([name = '']: readonly string[]): Conversation {
   const here = name === '.' ? ifPossible(() => process.cwd()) : undefined
   const candidates = listConversations(vaultDirectory()).map((conversation) => ({
     conversation,
@@ -132,12 +128,20 @@ export const vaultStatusCommand = defineBareCommand({
       ...(free_percent !== null && free_percent < 5
         ? [`only ${free_percent} % of the disk is free: nothing is copied`]
         : []),
-      ...(excluded.length > 0 ? [`excluded: ${excluded.map((each) => shortPath(each)).join(', ')}`] : []),
+      ...exclusionLines(excluded),
       ...not_covered.map((agent) => `not covered: ${agent}, which has a database of its own`),
       `in ${shortPath(vault)}`,
     ].join('\n')
   },
 })
+
+/** Names agents and directories; the conversations that were removed may be hundreds. */
+function exclusionLines(excluded: readonly string[]): string[] {
+  const removed = excluded.filter((exclusion) => /^\w+\//.test(exclusion)).length
+  const names = excluded.filter((exclusion) => !/^\w+\//.test(exclusion)).map((path) => shortPath(path))
+  if (removed > 0) names.push(plural(removed, 'removed conversation'))
+  return names.length > 0 ? [`excluded: ${names.join(', ')}`] : []
+}
 
 const surveyColumns = (zone: Zone): Column<ReturnType<typeof surveyVault>['agents'][number]>[] => [
   { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },

@@ -7,6 +7,7 @@ import { formatTime, plural, utcOption, type Zone } from '../../cli/text/format.
 import { type Column, table } from '../../cli/text/table.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
+import { agentTitle } from '../../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import {
   type Conversation,
@@ -114,7 +115,7 @@ async function scanConversation({ agent, id, record }: Conversation) {
 type SecretPlace = Awaited<ReturnType<typeof scanConversation>>[number]
 
 const columnsOfScan: Column<SecretPlace>[] = [
-  { title: 'AGENT', cell: ({ agent }) => agent },
+  { title: 'AGENT', cell: ({ agent }) => agentTitle(agent) },
   { title: 'ID', cell: ({ id }) => id, cut: 'middle', least: 9 },
   { title: 'FILE', cell: ({ file }) => file, cut: 'middle', least: 12 },
   { title: 'LINE', cell: ({ line }) => line, align: 'right' },

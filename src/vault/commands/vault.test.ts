@@ -242,12 +242,37 @@ test('what is removed stays removed, with a line in the log, until it is include
   expect(await user.run('sync', '--include', `claude/${id}`)).toMatchObject({ copied: 1, excluded: 0 })
   expect(await user.run('rm', '--older-than', '1h', '--yes')).toMatchObject({ removed: [] })
   expect(await user.run('rm', '--older-than', '0s', '--yes')).toMatchObject({ removed: [{ id }] })
+  expect(await user.run('sync')).toMatchObject({ copied: 0, excluded: 1 })
+  expect((await user.text('status')).stdout).toContain('excluded: 1 removed conversation\n')
+})
+
+test('Ctrl-C at the question of rm removes nothing', async () => {
+  await using user = await User.open()
+  await using terminal = await Terminal.open(user)
+  terminal.enter('clear; stint vault rm 3f6c')
+  await terminal.shows(/\[y\/N\]/)
+  terminal.press('C-c')
+  await terminal.shows(/^\[130\] ready>$/m)
+  expect((await user.run('list')).conversations).toMatchObject([{ id }])
+})
+
+test('commands that sync at once copy each byte once', async () => {
+  await using user = await User.open()
+  const ids = Array.from({ length: 20 }, (_, n) => `${id.slice(0, -2)}${n + 10}`)
+  for (const each of ids) user.write(join(user.home, project, `${each}.jsonl`), transcript)
+  const reports = await Promise.all([1, 2, 3].map(() => user.run('sync')))
+  expect(reports.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(20 * Buffer.byteLength(transcript))
+  for (const each of ids)
+    expect(readFileSync(join(user.vault, 'claude', each, '1', `${each}.jsonl`), 'utf8')).toBe(transcript)
 })
 
 test('status is one screen: what is kept, excluded, not covered, and when it was last copied', async () => {
   await using user = await User.open()
   user.write(join(user.home, '.cursor/chats/a/b/store.db'), '')
   await user.run('sync', '--exclude', 'gemini', '--exclude', join(user.tmp, 'private'))
+  expect((await user.fail('sync', '--exclude', 'gemni')).message).toContain(
+    'neither an agent nor a directory',
+  )
   expect(await user.run('status')).toMatchObject({
     agents: [{ agent: 'claude', kept: 1, new: 0 }],
     excluded: ['gemini', join(user.tmp, 'private')],
