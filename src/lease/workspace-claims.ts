@@ -1,7 +1,7 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness as processLiveness } from '../base/process/liveness.ts'
-import { beginMoment, thisMachine } from '../base/process/platform.ts'
+import { thisMachine } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
 import { ActivityLog } from './activity-log.ts'
 import {
@@ -318,7 +318,6 @@ export class WorkspaceClaims {
 
   /** What the machine shows at this moment. The explorer shows its own machine instead. */
   protected observe(now: Now): Observation {
-    beginMoment()
     return observationIn(this.store)(now, this.target.path)
   }
 

@@ -3,9 +3,9 @@ import { isAbsolute, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
-import { nodeDisk, readFile } from '../base/fs/disk.ts'
 import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
 import { appendPrivateFile, ownDirectoryProblem } from '../base/fs/private-file.ts'
+import { readLastLines } from '../base/fs/regular-file.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { parseObject } from '../base/text/fields.ts'
@@ -62,14 +62,14 @@ function append(root: ScratchRoot, requestId: string, lines: string): void {
 export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
   const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
   if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
-  const bytes = readFile(nodeDisk, recordPath(root, requestId))
-  return bytes && parseTrackedRecord(bytes.toString())
+  const lines = readLastLines(recordPath(root, requestId), undefined, 'throwOnError')
+  return lines.length === 0 ? undefined : parseTrackedRecord(lines)
 }
 
-/** Parses a record. Skips invalid lines and a torn last line. */
-export function parseTrackedRecord(text: string): TrackedRecord {
+/** Parses the lines of a record; skips those that are invalid. */
+export function parseTrackedRecord(lines: readonly string[]): TrackedRecord {
   const record: TrackedRecord = { owners: [], tracked: [] }
-  for (const line of text.split('\n').slice(0, -1)) {
+  for (const line of lines) {
     const value = parseObject(line)
     const owner = parseIdentity(value?.owner)
     const tracked = value && parseTracked(value)

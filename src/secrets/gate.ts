@@ -1,6 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { FormSearch, formsOf, isMonotonous, minSecretBytes, type Form } from './forms.ts'
-import { rewriteJson } from './rewrite-json.ts'
 import { checkSecretRef, formatSecretRef, maxSecretBytes, type SecretRef } from './secret-ref.ts'
 import { replaceSpans, type Span } from './spans.ts'
 import { mayHoldToken, tokensIn } from './token-shapes.ts'
@@ -148,3 +147,53 @@ const unfit = (name: string, why: string): StintError =>
  */
 const isWholeNumberField = (text: string, { start, end }: Span): boolean =>
   text.endsWith('":', start) && /^\d{1,15}$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))
+
+/** The start of a string, a whole number, or a brace. */
+const token = /"|-?\d[\d.eE+-]*|[{}]/g
+
+/**
+ * Rewrites every string, key and number in the output of `JSON.stringify`; a number that changes becomes a
+ * string. Works on the JSON, since that is what would be written, and at any depth.
+ */
+export function rewriteJson(json: string, rewrite: (text: string) => string): string {
+  /** The keys of each open object. */
+  const keys: Set<string>[] = []
+  let result = ''
+  let done = 0
+  token.lastIndex = 0
+  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
+    const { index: start, 0: found } = match
+    if (found === '{') keys.push(new Set())
+    else if (found === '}') keys.pop()
+    else {
+      const isString = found === '"'
+      const end = isString ? endOfString(json, start) : start + found.length
+      const text = isString ? (JSON.parse(json.slice(start, end)) as string) : found
+      const isKey = isString && json[end] === ':'
+      const rewritten = isKey ? addKey(keys.at(-1), rewrite(text)) : rewrite(text)
+      if (rewritten !== text) {
+        result += json.slice(done, start) + JSON.stringify(rewritten)
+        done = end
+      }
+      token.lastIndex = end
+    }
+  }
+  return result + json.slice(done)
+}
+
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (json[end - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return end + 1
+  }
+  return json.length
+}
+
+/** Keeps keys distinct: two keys may differ only in the secret that was replaced. */
+function addKey(keys: Set<string> | undefined, key: string): string {
+  let unique = key
+  for (let count = 2; keys?.has(unique); count++) unique = `${key} (${count})`
+  keys?.add(unique)
+  return unique
+}

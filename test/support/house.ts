@@ -24,8 +24,8 @@ export function longFunctions(): string[] {
 }
 
 /**
- * The files under 60 lines that one other file imports: most belong into it. Not among them: doors, public
- * entries, and files behind `import()`, which are apart so that they load late.
+ * The files under 60 lines that one other file imports: most belong into it. Not among them: doors and the
+ * files behind them, public entries, and files behind `import()`, which are apart so that they load late.
  */
 export function smallFilesOfOneImporter(): string[] {
   const imports = sourceImports()
@@ -34,9 +34,9 @@ export function smallFilesOfOneImporter(): string[] {
     const incoming = imports.filter(({ to }) => to === file)
     const importers = new Set(incoming.map(({ from }) => from))
     const lines = lineCount(file)
-    const isApart = /(^|\/)index\.ts$/.test(file) || entries.has(file) || incoming.some(isLazy)
-    if (importers.size !== 1 || lines >= 60 || isApart) return []
+    const isApart = isDoor(file) || entries.has(file) || incoming.some(isLazy)
     const [importer = ''] = importers
+    if (importers.size !== 1 || lines >= 60 || isApart || isDoor(importer)) return []
     return [`${file} (${lines} lines) is imported only by ${importer} (${lineCount(importer)} lines)`]
   })
 }
@@ -94,6 +94,8 @@ function publicEntries(): Set<string> {
   const named = [...script.matchAll(/: '([\w/-]+)'/g)].map(([, path]) => `${path}.ts`)
   return new Set(named)
 }
+
+const isDoor = (file: string): boolean => /(^|\/)index\.ts$/.test(file)
 
 const isLazy = ({ names, isReexport }: Import): boolean => names === undefined && !isReexport
 

@@ -3,7 +3,7 @@ import { explained } from '../errors/if-possible.ts'
 import { codedError } from '../errors/stint-error.ts'
 import { systemClock } from '../process/clock.ts'
 import { openPrivateFile } from './private-file.ts'
-import { readLastLines, readRecentLines } from './regular-file.ts'
+import { readLastLines } from './regular-file.ts'
 
 /** A full log is renamed to this name, and replaces the one before it. */
 const olderOf = (path: string): string => `${path}.1`
@@ -60,7 +60,7 @@ function rotate(path: string, maxBytes: number): void {
  * at the end of the newer: a look that does without if it cannot read them.
  */
 export function readBoundedLog(path: string, maxBytes: number, lastBytes?: number): string[] {
-  if (lastBytes !== undefined) return readRecentLines(path, lastBytes, 2 * maxBytes)
+  if (lastBytes !== undefined) return readLastLines(path, lastBytes)
   return explained(
     (error) => codedError(error, `read ${path}`),
     () => [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes, 'throwOnError')),

@@ -63,25 +63,6 @@ export function readLastLines(path: string, maxBytes = 64 << 20, onError?: 'thro
   return (onError === 'throwOnError' ? ifRegular(read) : ifPossible(read)) ?? []
 }
 
-/**
- * Reads the last lines of a small log like `readLastLines`; none if it has over `logBytes` or cannot be read.
- * Without a stat, which a hook would need only for this: Node compiles it at its first use.
- */
-export function readRecentLines(path: string, maxBytes: number, logBytes: number): string[] {
-  const read = (): string[] => {
-    const fd = openSync(path, safeOpenFlags)
-    try {
-      const bytes = Buffer.allocUnsafe(logBytes + 1)
-      const size = readSync(fd, bytes)
-      const start = Math.max(0, size - maxBytes - 1)
-      return size > logBytes ? [] : completeLines(bytes.toString('utf8', start, size), start > 0)
-    } finally {
-      closeSync(fd)
-    }
-  }
-  return ifPossible(read) ?? []
-}
-
 /** The lines of a text that end with a line break; of a text that is cut, without the first one. */
 const completeLines = (text: string, isCut: boolean): string[] => text.split('\n').slice(isCut ? 1 : 0, -1)
 

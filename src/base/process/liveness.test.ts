@@ -11,14 +11,7 @@ import {
   parseIdentity,
   type Sighting,
 } from './liveness.ts'
-import {
-  type Machine,
-  parseProcessStat,
-  readProcessStat,
-  readSystemFile,
-  thisMachine,
-  withEachProcessReadOnce,
-} from './platform.ts'
+import { type Machine, parseProcessStat, thisMachine } from './platform.ts'
 
 const here: Machine = { boot: 'boot-1', host: 'host-1', pidns: '1', timens: '2' }
 const them: Identity = { pid: 42, started: 1000, ...here }
@@ -40,23 +33,6 @@ test('this process is alive, and a process that has ended is dead', async () => 
   await child.finished
   expect(identity && liveness(identity)).toBe('dead')
   expect(identify(child.pid)).toBeUndefined()
-})
-
-test('within one decision a process is read once; the next decision reads it again', async () => {
-  await using world = new World()
-  const { pid, child, finished } = world.start('sleep', ['300'])
-  const isZombie = (): boolean => readSystemFile(`/proc/${pid}/stat`)?.includes(') Z ') ?? true
-  const states = withEachProcessReadOnce(() => {
-    const before = readProcessStat(pid)
-    child.kill('SIGKILL')
-    // Node reaps it only after this function has returned.
-    while (!isZombie());
-    return [before, readProcessStat(pid)]
-  })
-  expect(states[0]?.state).toMatch(/^[RSD]$/)
-  expect(states[1]).toBe(states[0])
-  expect(readProcessStat(pid)?.state).toBe('Z')
-  await finished
 })
 
 test('a process of another user is alive', async () => {

@@ -20,44 +20,15 @@ export interface ProcessStat {
   started: number
 }
 
-/** Set while `withEachProcessReadOnce` runs: the processes that were read since the last moment began. */
-let seen: Map<number, ProcessStat | undefined> | undefined
-
-/**
- * Runs a synchronous function for which each process is read once in a moment: a decision asks several times
- * about the same ones. A moment lasts until `beginMoment`.
- */
-export function withEachProcessReadOnce<Result>(decide: () => Result): Result {
-  seen = new Map()
-  try {
-    return decide()
-  } finally {
-    seen = undefined
-  }
-}
-
-/**
- * Forgets the processes that were read. Each attempt to change a record looks at them anew: this process may
- * have been suspended since the last one, and a pid may be that of another process by now.
- */
-export const beginMoment = (): void => seen?.clear()
-
 /** Reads a process's stat; undefined if /proc does not show the process. */
-export function readProcessStat(pid: number): ProcessStat | undefined {
-  if (seen?.has(pid)) return seen.get(pid)
-  const stat = lookUpStat(pid)
-  seen?.set(pid, stat)
-  return stat
-}
-
-const lookUpStat = (pid: number): ProcessStat | undefined =>
-  ifPossible(() => (isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined))
+export const readProcessStat = (pid: number): ProcessStat | undefined => readStat(`/proc/${pid}/stat`)
 
 /** Reads the stat of a thread; undefined if /proc does not show the thread. */
 export const readThreadStat = (pid: number, tid: number): ProcessStat | undefined =>
-  ifPossible(() =>
-    isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/task/${tid}/stat`, 'utf8')) : undefined,
-  )
+  readStat(`/proc/${pid}/task/${tid}/stat`)
+
+const readStat = (path: string): ProcessStat | undefined =>
+  ifPossible(() => (isOurProc() ? parseProcessStat(readFileSync(path, 'utf8')) : undefined))
 
 /** The worker thread in which this code runs; undefined in the main thread, and without /proc. */
 export function ownThread(): { tid: number; started: number } | undefined {
