@@ -89,14 +89,18 @@ class TreeRemover {
   }
 
   *#removeDirectory(entry: Entry): Generator<void> {
+    let directory: OpenDirectory | undefined
     try {
-      using directory = openDirectory(entry.path)
+      directory = openDirectory(entry.path)
       this.#assertExpected(directory)
       this.#top ??= directory
-      if (entry.depth > maxDepth) return this.#hoist(entry, directory)
-      yield* this.#emptyAndRemove(entry, directory)
+      if (entry.depth > maxDepth) this.#hoist(entry, directory)
+      else yield* this.#emptyAndRemove(entry, directory)
     } catch (error) {
       this.#fail(entry, 'directory', error)
+    } finally {
+      // Not `using`: Node 20 has no Symbol.dispose in a vm context, such as Vitest's pool vmThreads.
+      directory?.[Symbol.dispose]()
     }
   }
 
