@@ -62,7 +62,7 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('../mcp/commands/mcp.ts')).mcp,
     },
     status: {
-      summary: 'show who holds what, what runs, and what to do',
+      summary: 'show who works where, what runs, and what to do',
       load: async () => (await import('./status/status.ts')).statusCommand,
     },
     ui: {

@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { World, stintBin } from '../../../test/support/world.ts'
-import type { CommandGroup } from '../../command/define-command.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { complete } from './candidates.ts'
+import { stintBin, World } from '../../../test/support/world.ts'
+import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
+import { complete } from './completion.ts'
 import { scripts } from './scripts.ts'
 
 const tool: CommandGroup = {

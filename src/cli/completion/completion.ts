@@ -1,16 +1,22 @@
 import { basename } from 'node:path'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { agentTitle, hosts, isHostName } from '../../hooks/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { agentPositionals } from '../../hooks/commands/options.ts'
 import { stintHome } from '../../base/fs/home.ts'
+import {
+  type Command,
+  type CommandGroup,
+  defineBareCommand,
+  type OptionSpec,
+  type OptionTable,
+} from '../../command/define-command.ts'
+import { commonOptions, isGroup, loadEntry, optionsOf, takeCommonOptions } from '../../command/invocation.ts'
+import { agentPositionals } from '../../hooks/commands/options.ts'
+import { agentTitle, hosts, isHostName } from '../../hooks/index.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
-import { storeOfEnvironment } from '../store.ts'
 import { claimsIn } from '../health/contents.ts'
-import { shortPath } from '../text/format.ts'
+import { storeOfEnvironment } from '../store.ts'
 import { print } from '../terminal/print.ts'
-import { type Candidate, complete } from './candidates.ts'
+import { shortPath } from '../text/format.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
 export const completionCommand = defineBareCommand({
@@ -94,4 +100,127 @@ async function findHolders(home: string): Promise<Candidate[]> {
         help: [origin?.agent, shortPath(workspace)].filter(Boolean).join(' '),
       })),
     )
+}
+
+/** A word that can stand at the cursor. */
+export interface Candidate {
+  text: string
+  help: string
+}
+
+/** The completion at the cursor: candidates, or names that the shell completes itself. */
+export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
+
+/** Returns candidates for a positional or a value, such as session ids; undefined if the shell has them. */
+type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
+
+/** Completes the last word of a command line. */
+export async function complete(
+  root: CommandGroup,
+  words: readonly string[],
+  source: CandidateSource,
+): Promise<Completion> {
+  const typed = words.at(-1) ?? ''
+  let target: Command | CommandGroup = root
+  let rest = words.slice(0, -1)
+  while (isGroup(target)) {
+    const [name, ...others]: string[] = takeCommonOptions(rest).rest
+    if (name === undefined) break
+    rest = others
+    if (name === 'help') continue
+    const entry: CommandGroup['commands'][string] | undefined = Object.hasOwn(target.commands, name)
+      ? target.commands[name]
+      : undefined
+    if (entry === undefined) return { candidates: [] }
+    target = await loadEntry(entry)
+  }
+  if (isGroup(target)) return startingWith(typed, wordsOf(target, typed))
+  return await completeCommand(target, rest, typed, source)
+}
+
+const wordsOf = ({ commands }: CommandGroup, typed: string): Candidate[] => [
+  ...Object.entries(commands).map(([text, { summary = '' }]) => ({ text, help: summary })),
+  { text: '--help', help: 'show help' },
+  ...(typed.startsWith('-') ? optionNames(commonOptions) : []),
+]
+
+async function completeCommand(
+  command: Command,
+  before: readonly string[],
+  typed: string,
+  source: CandidateSource,
+): Promise<Completion> {
+  const table = optionsOf(command)
+  // Bash splits `--scope=o` into three words. Read them as two: the option and its value.
+  if (before.includes('=') || typed === '=')
+    return await completeCommand(
+      command,
+      before.filter((word) => word !== '='),
+      typed === '=' ? '' : typed,
+      source,
+    )
+  if (command.stopAtPositional && before.at(-1) === '--' && positionalsIn(before, table) === 0)
+    return { byShell: 'programs' }
+  // After `--`, or after the program, the words are the command line of another program.
+  if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
+    return { byShell: 'files' }
+  const [, name] = /^--([\w-]+)=/.exec(typed) ?? []
+  if (name !== undefined) {
+    const values = await valuesOf(table[name], source)
+    return among(
+      values?.map((each) => ({ ...each, text: `--${name}=${each.text}` })),
+      typed,
+    )
+  }
+  const awaiting = optionAwaitingValue(before.at(-1), table)
+  if (awaiting !== undefined) return among(await valuesOf(awaiting, source), typed)
+  if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
+  if (command.stopAtPositional) return { byShell: 'programs' }
+  if (command.positionals === undefined) return { candidates: [] }
+  return among(await source(command.positionals), typed)
+}
+
+/** Filters known candidates; without any, the shell completes file names. */
+const among = (known: readonly Candidate[] | undefined, typed: string): Completion =>
+  known === undefined ? { byShell: 'files' } : startingWith(typed, known)
+
+const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({
+  candidates: candidates.filter(({ text }) => text.startsWith(typed)),
+})
+
+const optionNames = (table: OptionTable): Candidate[] =>
+  Object.entries(table).map(([name, { help }]) => ({ text: `--${name}`, help }))
+
+async function valuesOf(
+  spec: OptionSpec | undefined,
+  source: CandidateSource,
+): Promise<Candidate[] | undefined> {
+  if (spec === undefined) return undefined
+  if (spec.choices !== undefined) return spec.choices.map((text) => ({ text, help: '' }))
+  // Numbers cannot be listed, and none of them is a file.
+  if (!['string', 'strings'].includes(spec.type)) return []
+  return spec.value === undefined ? undefined : await source(spec.value)
+}
+
+function optionAwaitingValue(word: string | undefined, table: OptionTable): OptionSpec | undefined {
+  const spec = word === undefined ? undefined : specOf(word, table)
+  return spec === undefined || spec.type === 'boolean' ? undefined : spec
+}
+
+/** The last option in a word: in `-fn`, the value that follows is that of `-n`. */
+function specOf(word: string, table: OptionTable): OptionSpec | undefined {
+  if (word.startsWith('--')) return table[word.slice(2)]
+  const letters = /^-(\w+)$/.exec(word)?.[1] ?? ''
+  const specs = [...letters].map((letter) => Object.values(table).find(({ short }) => short === letter))
+  return specs.slice(0, -1).every((spec) => spec?.type === 'boolean') ? specs.at(-1) : undefined
+}
+
+/** Counts the words before the cursor that are neither options nor their values. */
+function positionalsIn(before: readonly string[], table: OptionTable): number {
+  let count = 0
+  before.forEach((word, i) => {
+    if (word.startsWith('-')) return
+    if (optionAwaitingValue(before[i - 1], table) === undefined) count += 1
+  })
+  return count
 }

@@ -92,14 +92,14 @@ export class Stage {
   }
 
   /** Starts a simulated agent: this program in another role. */
-  async agent(part: string): Promise<DemoProcess> {
-    return await this.#start(['demo'], { STINT_DEMO_PART: part })
+  async agent(name: string): Promise<DemoProcess> {
+    return await this.#start(['demo'], { STINT_DEMO_PART: name })
   }
 
   /** A shell script that starts a simulated agent. */
-  agentScript(part: string): string {
+  agentScript(name: string): string {
     const program = [process.execPath, process.argv[1] ?? '', 'demo'].map(shellWord).join(' ')
-    return `STINT_DEMO_PART=${shellWord(part)} exec ${program}\n`
+    return `STINT_DEMO_PART=${shellWord(name)} exec ${program}\n`
   }
 
   async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<DemoProcess> {

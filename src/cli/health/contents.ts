@@ -123,6 +123,7 @@ export function judgePoints(stores: readonly StoreReport[]): Check[] {
   })
   if (problems.length > 0) return problems
   const { points, bytes } = sumPoints(stores)
+  if (points === 0) return [ok('points', 'no restore point yet')]
   const count = `${plural(points, 'restore point')} of ${plural(stores.length, 'worktree')}`
   return [ok('points', `${count}, ${formatBytes(bytes)}`)]
 }

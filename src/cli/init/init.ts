@@ -148,9 +148,11 @@ function renderPlan(
   columns: number,
 ): string {
   const steps = due.flatMap(({ text }) => wrap(visibleText(`- ${text}`), columns - 2, 2))
-  return [intro, ...steps.map((line) => `  ${line}`), ...outro.flatMap((line) => wrap(line, columns))].join(
-    '\n',
-  )
+  return [
+    `${intro}:`,
+    ...steps.map((line) => `  ${line}`),
+    ...outro.flatMap((line) => wrap(line, columns)),
+  ].join('\n')
 }
 
 function renderStep({ name, path, done, error }: StepData, { paint, columns }: Screen): string {

@@ -20,7 +20,7 @@ import { warnOnce } from '../../hooks/commands/report.ts'
 import { installTimer, uninstallTimer } from '../../sweep/commands/timer.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { plural, shortPath } from '../text/format.ts'
-import { completionStep } from './completion-file.ts'
+import { completionStep } from '../completion/scripts.ts'
 import type { Step } from './step.ts'
 
 type Context = Pick<BareContext, 'warn' | 'signal' | 'quiet'>

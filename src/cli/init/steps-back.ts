@@ -19,7 +19,7 @@ import { surveyVault, vaultDirectory } from '../../vault/index.ts'
 import { claimsIn, readPointStores, sumPoints } from '../health/contents.ts'
 import { uninstallTimer } from '../../sweep/commands/timer.ts'
 import { plural, shortPath } from '../text/format.ts'
-import { completionRemoval } from './completion-file.ts'
+import { completionRemoval } from '../completion/scripts.ts'
 import type { Step } from './step.ts'
 
 /** What `stint init` has set up and is still there; hooks and servers only in the user's own settings. */
@@ -33,7 +33,7 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
       const apply = async (): Promise<string> => {
         if (target.agent === 'codex') forgetCodexTrust(target.path)
         await uninstallHooks(target, false)
-        return `${title} asks no more`
+        return `${title} no longer asks`
       }
       const text = `take the hooks of ${title} out of ${shortPath(target.path)}`
       return [{ name: 'hooks', path: target.path, isDue: true, text, apply }]
@@ -51,10 +51,10 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
 function keptIgnoredRemoval(): Step[] {
   const patterns = readKeptIgnored()
   if (patterns.length === 0) return []
-  const text = `keep no more ignored files in restore points (${patterns.join(', ')})`
+  const text = `stop keeping ignored files in restore points (${patterns.join(', ')})`
   const apply = async (): Promise<string> => {
     setKeptIgnored([])
-    return 'ignored files are kept no more'
+    return 'ignored files are no longer kept'
   }
   return [{ name: 'points', path: keptIgnoredFile(), isDue: true, text, apply }]
 }
@@ -67,7 +67,7 @@ async function serverRemoval(workspace: string): Promise<Step[]> {
       const text = `take the MCP server out of ${shortPath(target.path)}`
       const apply = async (): Promise<string> => {
         await uninstallServer(target, false)
-        return `${agentTitle(target.agent)} starts it no more`
+        return `${agentTitle(target.agent)} no longer starts it`
       }
       return [{ name: 'mcp', path: target.path, isDue: true, text, apply }]
     }),
@@ -80,7 +80,7 @@ function timerRemoval(): Step[] {
   if (units.length === 0 && crontab_line === null) return []
   const apply = async (): Promise<string> => {
     uninstallTimer(false)
-    return 'there is no timer any more'
+    return 'the timer is removed'
   }
   return [
     { name: 'timer', path: units[0]?.path ?? null, isDue: true, text: 'remove the hourly timer', apply },

@@ -9,7 +9,7 @@ import { findRoot, findTmp } from '../../scratch/index.ts'
 import { describeSession } from '../../session/commands/describe.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
-import { Examination, isFinding } from '../health/check.ts'
+import { type Check, Examination, isFinding, warn } from '../health/check.ts'
 import {
   claimsIn,
   countStates,
@@ -71,7 +71,7 @@ export async function lookAround(sources: Sources = freshSources) {
     ...judgeSessions(server?.sessions ?? [], 'server'),
     ...judgePoints(home.points),
     judgeOrphans(orphans),
-    ...(hooks ? judgeHooks(hooks) : []),
+    ...(hooks ? [...judgeHooks(hooks), ...judgeTrust(hooks.agents)] : []),
   )
   return { at, home, temp, server, hooks, disk, orphans, findings: examination.checks.filter(isFinding) }
 }
@@ -186,6 +186,18 @@ function describeAgent(agent: InstalledAgent, hooks: readonly HookHealth[]): Age
     undo: hook.choices.undo !== false,
   }
 }
+
+/** A warning for Codex if its user has not trusted the hooks: it does not run them. */
+const judgeTrust = (agents: readonly AgentData[]): Check[] =>
+  agents
+    .filter(({ trust }) => trust === 'untrusted')
+    .map(({ title }) =>
+      warn(
+        'hooks',
+        `${title} does not run its hooks until you trust them`,
+        'enter /hooks in Codex, then press t',
+      ),
+    )
 
 const describeWorkspace = (
   { key, workspace, claims, waiters, observation }: ClaimedTarget,

@@ -134,5 +134,5 @@ function readPlace(fields: RequestFields): { store: PointStore; id: string } {
 function needSet(sets: readonly ChangeSet[], id: string): ChangeSet {
   const set = sets.find((each) => each.id === id)
   if (set !== undefined) return set
-  throw new StintError('NOT_FOUND', `there is no change set ${visibleText(id, 40)} any more`)
+  throw new StintError('NOT_FOUND', `there is no change set ${visibleText(id, 40)}`)
 }
