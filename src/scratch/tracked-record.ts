@@ -62,8 +62,9 @@ function append(root: ScratchRoot, requestId: string, lines: string): void {
 export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
   const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
   if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
-  const lines = readLastLines(recordPath(root, requestId), undefined, 'throwOnError')
-  return lines.length === 0 ? undefined : parseTrackedRecord(lines)
+  const path = recordPath(root, requestId)
+  if (!lstatIfExists(path)?.isFile()) return undefined
+  return parseTrackedRecord(readLastLines(path, undefined, 'throwOnError'))
 }
 
 /** Parses the lines of a record; skips those that are invalid. */

@@ -60,8 +60,6 @@ function parseSweep(line: string): SweepRecord | undefined {
     : undefined
 }
 
-type Figure = 'entries' | 'orphans' | 'disk_bytes'
-
 /** The history in a few figures. */
 export interface HistorySummary {
   sweeps: number
@@ -69,8 +67,8 @@ export interface HistorySummary {
   since: number
   removed: number
   disk_freed: number
-  /** Of all sweeps and now: the least, the most, and how much more it is now than at the first sweep. */
-  figures: Record<Figure, { least: number; most: number; change: number }>
+  /** How much more there is now than at the first sweep. */
+  change: Pick<EntryTotals, 'disk_bytes' | 'entries' | 'orphans'>
 }
 
 /** Sums up the history; undefined if no sweep has written one. */
@@ -78,21 +76,15 @@ export function summarizeHistory(now: EntryTotals): HistorySummary | undefined {
   const sweeps = readSweeps()
   const [first] = sweeps
   if (first === undefined) return undefined
-  const figure = (name: Figure) => {
-    const values = [...sweeps.map((sweep) => sweep[name]), now[name]]
-    return { least: Math.min(...values), most: Math.max(...values), change: now[name] - first[name] }
-  }
-  const sum = (name: 'removed' | 'disk_freed'): number =>
-    sweeps.reduce((total, sweep) => total + sweep[name], 0)
   return {
     sweeps: sweeps.length,
     since: first.at,
-    removed: sum('removed'),
-    disk_freed: sum('disk_freed'),
-    figures: {
-      entries: figure('entries'),
-      orphans: figure('orphans'),
-      disk_bytes: figure('disk_bytes'),
+    removed: sweeps.reduce((sum, { removed }) => sum + removed, 0),
+    disk_freed: sweeps.reduce((sum, { disk_freed }) => sum + disk_freed, 0),
+    change: {
+      disk_bytes: now.disk_bytes - first.disk_bytes,
+      entries: now.entries - first.entries,
+      orphans: now.orphans - first.orphans,
     },
   }
 }

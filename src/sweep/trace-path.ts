@@ -57,7 +57,10 @@ async function traceIn(root: ScratchRoot, path: string, now: number): Promise<Tr
     exists: exists(target),
     entry: await measureEntry(entry),
     parents: parentsOf(root, entry),
-    contexts: inside === undefined ? [] : contextsIn(root, inside, target),
+    contexts:
+      inside === undefined
+        ? []
+        : contextsContaining(relative(inside.path, target), readContexts(inside.path)),
     tracked: tracked?.line ?? null,
   }
 }
@@ -75,19 +78,6 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
     (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
   )
   return found[0]
-}
-
-/**
- * The contexts of a path. Keeping a context logs it in the output directory; if that failed, the log of the
- * run's scratch still has it, because a top-level context keeps the name of its directory.
- */
-function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, target: string): ContextLine[] {
-  const inside = relative(path, target)
-  if (kind === 'scratch' || kind === 'trash') return contextsContaining(inside, readContexts(path))
-  if (kind !== 'output' || request_id === null) return []
-  const own = contextsContaining(inside, readContexts(path))
-  if (own.length > 0) return own
-  return contextsContaining(inside, readContexts(join(root.runs, request_id)))
 }
 
 /** A longer chain is forged. */

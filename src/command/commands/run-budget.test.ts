@@ -126,19 +126,6 @@ test('unreadable directories are not counted, and there is a warning', async () 
   ])
 })
 
-test('above 80 % of the budget there is one warning, on stderr or in the envelope', async () => {
-  await using world = new World()
-  const go = join(world.tmp, 'go')
-  const script = `head -c 900000 /dev/zero > "$TMPDIR/x"; until [ -e ${go} ]; do sleep 0.01; done`
-  const running = world.startStint(['run', '--max-bytes', '1MB', '--', 'sh', '-c', script])
-  const warning = /^stint run: warning: BUDGET: over 80% of the budget: 88\d KiB of 977 KiB\n$/
-  await until('it warns while the program runs', () => warning.test(running.output().stderr))
-  writeFileSync(go, '')
-  expect(await running.finished).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) })
-  const json = await run(world, ['--max-bytes', '1MB', '--json'], 'head -c 900000 /dev/zero > "$TMPDIR/x"')
-  expect(json.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('KiB of 977 KiB')] })
-})
-
 test('--keep on-failure keeps a scratch that exceeded its budget', async () => {
   await using world = new World()
   const result = await run(

@@ -31,28 +31,19 @@ const pausePerCheck = 19
 /** Measures the run's scratch repeatedly, without the files of stint itself. */
 export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget: Budget): BudgetWatch {
   let timer: NodeJS.Timeout | undefined
-  const warned = new Set<string>()
-  const warnOnce = (about: string, act: () => void): void => {
-    if (warned.has(about)) return
-    warned.add(about)
-    act()
-  }
+  let hasWarned = false
 
   const check = async (): Promise<void> => {
     const size = await runInTurns(
       measureSteps(tmpDir, {
         skip: join(tmpDir, metaDirectory),
-        enough: (sofar) => budgetLevel(sofar, budget) === 'over',
+        enough: (sofar) => isOver(sofar, budget),
       }),
     )
-    const level = budgetLevel(size, budget)
-    if (level === 'over') throw exceededBy(size, budget)
-    if (level === 'near')
-      warnOnce('near', () => warn(`BUDGET: over 80% of the budget: ${describeUse(size, budget)}`))
-    if (size.unreadable > 0)
-      warnOnce('unreadable', () =>
-        warn('BUDGET: some directories cannot be read; their contents are not counted'),
-      )
+    if (isOver(size, budget)) throw exceededBy(size, budget)
+    if (size.unreadable === 0 || hasWarned) return
+    hasWarned = true
+    warn('BUDGET: some directories cannot be read; their contents are not counted')
   }
 
   const finish = async (exitCode: number): Promise<void> => {
@@ -105,15 +96,9 @@ type Size = Pick<TreeSize, 'bytes' | 'disk_bytes' | 'files'>
 /** The larger size: small files take more than their length, and some file systems count no blocks. */
 const countedBytes = ({ bytes, disk_bytes }: Size): number => Math.max(bytes, disk_bytes)
 
-/** The share of a budget above which stint warns. */
-const nearShare = 0.8
-
-export function budgetLevel(size: Size, { maxBytes, maxFiles }: Budget): 'within' | 'near' | 'over' {
-  const isPast = (share: number): boolean =>
-    (maxBytes !== undefined && countedBytes(size) > maxBytes * share) ||
-    (maxFiles !== undefined && size.files > maxFiles * share)
-  return isPast(1) ? 'over' : isPast(nearShare) ? 'near' : 'within'
-}
+const isOver = (size: Size, { maxBytes, maxFiles }: Budget): boolean =>
+  (maxBytes !== undefined && countedBytes(size) > maxBytes) ||
+  (maxFiles !== undefined && size.files > maxFiles)
 
 /** Formats the use of each limit that is set, as in `1.2 MiB of 1 MiB, 3 of 10 files`. */
 function describeUse(size: Size, { maxBytes, maxFiles }: Budget): string {

@@ -91,40 +91,19 @@ function renderStats(data: StatsData, { columns }: Pick<Screen, 'columns'>): str
     `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
     ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/', columns)]),
     '',
-    ...(history === null
-      ? ['no history yet: `stint sweep` writes it']
-      : renderHistory(data, history, columns)),
+    ...(history === null ? ['no history yet: `stint sweep` writes it'] : renderHistory(history, data.at)),
   ]
 }
 
-function renderHistory({ at, now }: StatsData, history: HistorySummary, columns: number): string[] {
-  const { sweeps, since, removed, disk_freed, figures } = history
-  const rows = (['disk_bytes', 'entries', 'orphans'] as const).map((name) => ({
-    name,
-    format: name === 'disk_bytes' ? formatBytes : String,
-    now: now[name],
-    ...figures[name],
-  }))
-  type Row = (typeof rows)[number]
-  const amount = (title: string, of: (row: Row) => number, isSigned = false) => ({
-    title,
-    cell: (row: Row) =>
-      `${isSigned && of(row) !== 0 ? (of(row) < 0 ? '-' : '+') : ''}${row.format(Math.abs(of(row)))}`,
-    align: 'right' as const,
-  })
+function renderHistory(
+  { sweeps, since, removed, disk_freed, change }: HistorySummary,
+  now: number,
+): string[] {
+  const signed = (amount: number, format: (amount: number) => string = String): string =>
+    `${amount < 0 ? '-' : '+'}${format(Math.abs(amount))}`
   return [
-    `${plural(sweeps, 'sweep')} in ${formatAge(at - since)}: removed ${removed}, freed ${formatBytes(disk_freed)}`,
-    ...table(
-      rows,
-      [
-        { title: '', cell: ({ name }) => (name === 'disk_bytes' ? 'disk' : name) },
-        amount('NOW', (row) => row.now),
-        amount('LEAST', ({ least }) => least),
-        amount('MOST', ({ most }) => most),
-        amount('CHANGE', ({ change }) => change, true),
-      ],
-      columns,
-    ),
+    `${plural(sweeps, 'sweep')} in ${formatAge(now - since)}: removed ${removed}, freed ${formatBytes(disk_freed)}`,
+    `since the first: disk ${signed(change.disk_bytes, formatBytes)}, entries ${signed(change.entries)}, orphans ${signed(change.orphans)}`,
   ]
 }
 

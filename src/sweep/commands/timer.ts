@@ -19,7 +19,7 @@ export interface Timer {
 /** The timer that was installed or removed, or would be. `started_by` is null after a removal. */
 export interface TimerData extends Timer {
   dry_run: boolean
-  started_by: 'systemd' | 'cron' | 'nothing' | null
+  started_by: 'systemd' | 'cron' | null
 }
 
 /** Ends the line of stint in a crontab; the shell that cron starts takes it for a comment. */
@@ -27,7 +27,7 @@ const cronMark = ' # stint-sweep-timer'
 /** The first line of every unit that stint writes; a unit without it belongs to the user. */
 const unitMark = '# Written by `stint sweep --install-timer`; `stint sweep --uninstall-timer` removes it.'
 
-/** Installs the timer with systemd if that works, else with cron. A dry run works without either. */
+/** Installs the timer with systemd if that works, else with cron. */
 export function installTimer(dryRun: boolean): TimerData {
   const { units, crontab_line } = makeTimer()
   if (hasSystemd()) {
@@ -35,12 +35,10 @@ export function installTimer(dryRun: boolean): TimerData {
     return { dry_run: dryRun, started_by: 'systemd', units, crontab_line: null }
   }
   const crontab = readCrontab()
-  if (crontab !== undefined) {
-    if (!dryRun) replaceCrontab(`${latin1Of(crontab_line)}\n${withoutStint(crontab)}`)
-    return { dry_run: dryRun, started_by: 'cron', units: [], crontab_line }
-  }
-  if (dryRun) return { dry_run: dryRun, started_by: 'nothing', units, crontab_line }
-  throw new StintError('TIMER_UNSUPPORTED', 'neither `systemctl --user` nor `crontab` can be used here')
+  if (crontab === undefined)
+    throw new StintError('TIMER_UNSUPPORTED', 'neither `systemctl --user` nor `crontab` can be used here')
+  if (!dryRun) replaceCrontab(`${latin1Of(crontab_line)}\n${withoutStint(crontab)}`)
+  return { dry_run: dryRun, started_by: 'cron', units: [], crontab_line }
 }
 
 /** Removes every timer that stint has installed. */
@@ -137,13 +135,12 @@ function installUnits(units: Timer['units']): void {
     throw new StintError('NAME_TAKEN', `${foreign.path} exists already, and was not written by stint`, {
       hint: 'Move it away, or keep it and do without --install-timer.',
     })
-  const before = units.map(({ path }) => ({ path, text: readUnit(path) }))
   try {
     for (const { path, text } of units) writeUnit(path, text)
     systemctl('daemon-reload')
     systemctl('enable', '--now', timerName)
   } catch (error) {
-    for (const { path, text } of before) restoreUnit(path, text)
+    for (const { path } of units) rmSync(path, { force: true })
     throw error
   }
 }
@@ -155,12 +152,6 @@ function writeUnit(path: string, text: string): void {
   } catch (error) {
     throw codedError(error, `write ${path}`, 'Set XDG_CONFIG_HOME to a directory you may write to.')
   }
-}
-
-/** Writes back the text of a unit, so that a timer which worked goes on; removes it if there was none. */
-function restoreUnit(path: string, text: string | undefined): void {
-  if (text === undefined) rmSync(path, { force: true })
-  else writeUnit(path, text)
 }
 
 function removeUnits(units: Timer['units']): void {
@@ -231,9 +222,7 @@ export function renderTimer({ dry_run, started_by, units, crontab_line }: TimerD
     return parts.length === 0 ? 'there is no timer' : parts.map(({ path }) => `${verb} ${path}`).join('\n')
   }
   if (!dry_run) return `sweeps every hour, started by ${started_by}`
-  const shown = parts.map(
-    ({ path, text }) => `would write ${path}:\n${text.replace(/^(?=.)/gm, '    ').trimEnd()}`,
-  )
-  const end = 'neither `systemctl --user` nor `crontab` can be used here, so nothing would start it'
-  return [...shown, ...(started_by === 'nothing' ? [end] : [])].join('\n')
+  return parts
+    .map(({ path, text }) => `would write ${path}:\n${text.replace(/^(?=.)/gm, '    ').trimEnd()}`)
+    .join('\n')
 }
