@@ -1,5 +1,4 @@
 // What other rooms use of the hooks.
-export { type AgentSession, agentSessions, isBelowAgent } from './agent-sessions.ts'
 export type { AgentName } from './hosts/host.ts'
 export { agentTitle, hosts, isHostName } from './hosts/hosts.ts'
 export { agentHome, agentPrograms, allAgents, hasAgent } from './install/agents.ts'
@@ -15,7 +14,13 @@ export { decode, readSettingsFile } from './install/settings-file.ts'
 export { agentTargets, type HookTarget, targetsToInspect, targetsToInstall } from './install/target.ts'
 export { sweepPasses } from './pass.ts'
 export { reapers } from './session-party.ts'
-export { promptedSessions, sweepPrompts } from './session-prompt.ts'
+export {
+  type AgentSession,
+  agentSessions,
+  isBelowAgent,
+  promptedSessions,
+  sweepPrompts,
+} from './session-prompt.ts'
 
 /** Loads what tries the installed hooks. */
 export const loadExamination = () => import('./install/examine.ts')

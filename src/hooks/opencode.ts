@@ -59,48 +59,18 @@ export interface PluginHooks {
  */
 export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
   return async ({ directory, client }) => {
-    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false } = choices
-    const { waitMs = defaultChoices.waitMs } = choices
     const tree = new SessionTree(client)
-    const sessions = new Set<string>()
-
-    // This process lives on, so it writes the queue itself, in the background.
-    let draining: Promise<unknown> = Promise.resolve()
-    const drain = (): void => void (draining = draining.then(recordInBackground))
-
-    const given = { ...choices, scope, hold, waitMs }
-    const handle = async (
-      kind: EventKind,
-      sessionId: string,
-      more: Partial<HookEvent> = {},
-    ): Promise<Verdict> => {
-      const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
-      let verdict = allowed
-      let task: string = checkTask
-      try {
-        sessions.add(sessionId)
-        const around = { store: homeStore(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
-        verdict = await handleEvent(event, given, around)
-        task = recordTask
-        if (record && recordCall({ ...around, event, verdict })) drain()
-        return verdict
-      } catch (error) {
-        note(kind, sessionId, error)
-        // A refusal stands even if it could not be recorded.
-        if (verdict.block) return verdict
-        return onFault(failClosed, 'failClosed', task, errorMessage(error))
-      }
-    }
-
+    const chosen = Object.entries(choices).filter(([, choice]) => choice !== undefined)
+    const hooks = new ProcessHooks(directory, { ...defaultChoices, ...Object.fromEntries(chosen) })
     return {
       async 'tool.execute.before'({ tool, sessionID, callID }, { args }) {
         const session = await tree.rootOf(sessionID)
-        const verdict = await handle('pre', session, { tool: toolOf(tool, args), callId: callID })
+        const verdict = await hooks.handle('pre', session, { tool: toolOf(tool, args), callId: callID })
         if (verdict.block) throw new Error(verdict.reason)
       },
       async 'tool.execute.after'({ tool, sessionID, callID, args }) {
         const session = await tree.rootOf(sessionID)
-        await handle('post', session, { tool: toolOf(tool, args), callId: callID })
+        await hooks.handle('post', session, { tool: toolOf(tool, args), callId: callID })
       },
       async 'shell.env'({ sessionID }, { env }) {
         // Tells the git guard the session: one OpenCode process can have several.
@@ -108,26 +78,59 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
           env.STINT_SESSION_ID = sessionName(await tree.rootOf(sessionID), 'opencode', null)
       },
       async 'chat.message'({ sessionID }) {
-        if ((await tree.rootOf(sessionID)) === sessionID) await handle('prompt', sessionID)
+        if ((await tree.rootOf(sessionID)) === sessionID) await hooks.handle('prompt', sessionID)
       },
       async event({ event: { type, properties } }) {
         const session = tree.learn(type, properties)
         // Most events are parts of a streamed answer: do not ask OpenCode for the session's parent for those.
         const kind = kinds[type]
         if (session === undefined || kind === undefined || (await tree.rootOf(session)) !== session) return
-        await handle(kind, session)
-        if (kind === 'end') sessions.delete(session)
+        await hooks.handle(kind, session)
       },
-      async dispose() {
-        for (const session of sessions) await handle('end', session)
-        await draining
-      },
+      dispose: () => hooks.end(),
     }
   }
 }
 
-const note = (event: string, session: string | undefined, error: unknown): void =>
-  noteWarning({ agent: 'opencode', event, session, warning: errorMessage(error) })
+/** Handles the events of all sessions of this process. */
+class ProcessHooks {
+  readonly #directory: string
+  readonly #choices: Required<HookChoices>
+  readonly #sessions = new Set<string>()
+  /** This process lives on, so it writes the queue of recorded calls itself, in the background. */
+  #recording: Promise<unknown> = Promise.resolve()
+
+  constructor(directory: string, choices: Required<HookChoices>) {
+    this.#directory = directory
+    this.#choices = choices
+  }
+
+  async handle(kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Promise<Verdict> {
+    const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: this.#directory, ...more }
+    const { failClosed, record } = this.#choices
+    let verdict = allowed
+    let task: string = checkTask
+    try {
+      if (kind === 'end') this.#sessions.delete(sessionId)
+      else this.#sessions.add(sessionId)
+      const context = { store: homeStore(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
+      verdict = await handleEvent(event, this.#choices, context)
+      task = recordTask
+      if (record && recordCall({ ...context, event, verdict }))
+        this.#recording = this.#recording.then(recordInBackground)
+      return verdict
+    } catch (error) {
+      noteWarning({ agent: 'opencode', event: kind, session: sessionId, warning: errorMessage(error) })
+      // A refusal stands even if it could not be recorded.
+      return verdict.block ? verdict : onFault(failClosed, 'failClosed', task, errorMessage(error))
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const session of this.#sessions) await this.handle('end', session)
+    await this.#recording
+  }
+}
 
 /** A failed turn has ended as well. */
 const kinds: Readonly<Record<string, EventKind>> = {

@@ -8,7 +8,15 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type ClaimOrigin, isSameProcess, parseOrigin } from '../lease/index.ts'
+import {
+  allClaims,
+  type ClaimOrigin,
+  homeStore,
+  isSameProcess,
+  type LeaseStore,
+  parseOrigin,
+  readDescent,
+} from '../lease/index.ts'
 
 // The first words of a session's prompt wait in a file of their own for the claim of its next call.
 
@@ -103,4 +111,49 @@ export function sweepPrompts(home: string): void {
     const agent = parseIdentity(parseObject(readSmallFile(join(prompts, name)) ?? '')?.agent)
     if (agent === undefined || liveness(agent) === 'dead') ifPossible(() => unlinkSync(join(prompts, name)))
   }
+}
+
+/** A session that an agent's hooks have told stint about. */
+export interface AgentSession {
+  sessionId: string
+  /** The process of the agent. */
+  agent: Identity
+  /** The first words of its prompt; empty if they are not kept. */
+  words: string
+}
+
+/**
+ * Whether an agent has started this process: a variable names its session, or its process is above this one.
+ * Cursor and VS Code set no variable, and are found only if their hooks have told stint about a session.
+ */
+export const isBelowAgent = async (): Promise<boolean> =>
+  readDescent(process.pid).sessions.length > 0 || (await agentSessions(homeStore())).length > 0
+
+/**
+ * The sessions of the nearest process above this one that is an agent. An agent with several
+ * sessions passes one of them on in a variable, or does not say which one it is.
+ */
+export async function agentSessions(store: LeaseStore): Promise<AgentSession[]> {
+  const { machine, processes, sessions: idsInVariables } = readDescent(process.pid)
+  const candidates = await sessionsOfHooks(store)
+  for (const ancestor of processes) {
+    const sessions = candidates.filter(({ agent }) => isSameProcess(agent, { ...machine, ...ancestor }))
+    const inVariable = sessions.filter(({ sessionId }) => idsInVariables.includes(sessionId))
+    if (sessions.length > 0) return inVariable.length === 1 ? inVariable : sessions
+  }
+  return []
+}
+
+/** Hooks keep the prompts of their sessions, and claim for them. */
+async function sessionsOfHooks(store: LeaseStore): Promise<AgentSession[]> {
+  const { targets } = await allClaims(store)
+  const claiming = targets
+    .flatMap(({ claims }) => claims)
+    // Hooks name the agent of their claims. A subagent has the process of its session.
+    .filter(({ origin, ancestors }) => origin?.agent !== undefined && ancestors === undefined)
+    .flatMap(({ session_id, holders }) =>
+      holders.map((agent) => ({ sessionId: session_id, agent, words: '' })),
+    )
+  const all: AgentSession[] = [...promptedSessions(process.env), ...claiming]
+  return all.filter(({ sessionId }, index) => all.findIndex((each) => each.sessionId === sessionId) === index)
 }

@@ -6,7 +6,7 @@ import { hookBin } from '../../test/support/hook-host.ts'
 import { callEvent, hookScript, ScriptWorld, shells } from '../../test/support/hook-script.ts'
 import { type Running, until } from '../../test/support/world.ts'
 import { guardText } from './install/guard.ts'
-import { shimText } from './install/shim.ts'
+import { shimFile } from './install/shim.ts'
 import { hosts } from './hosts/hosts.ts'
 
 /** An agent: runs the lines that it reads as commands of its session, and prints how each has ended. */
@@ -48,7 +48,7 @@ class GuardedRepository extends ScriptWorld {
     for (const event of hosts.git.events)
       for (const cwd of [this.workspace, this.other])
         this.#writeProgram(join(cwd, '.git/hooks', event.name), `#!/bin/sh\n${guardText(event, program, {})}`)
-    this.#writeProgram(join(this.tmp, 'git-shim/git'), shimText(program, {}))
+    this.#writeProgram(join(this.tmp, 'git-shim/git'), shimFile.write(program, {}))
     this.#agent = this.start(process.execPath, ['-e', agentProgram], {
       cwd: this.workspace,
       stdio: ['pipe', 'pipe', 'pipe'],

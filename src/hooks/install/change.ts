@@ -153,21 +153,35 @@ export async function exclusively<Result>(path: string, act: () => Result): Prom
   }
 }
 
-/** A file that stint writes as a whole, and recognizes by its first line. */
-export function wholeFile(path: string, firstLine: string, text: () => string, mode?: number): SettingsPart {
-  const isOurs = (found: string): boolean => found.startsWith(firstLine)
+/** A file that stint writes as a whole. */
+export interface OwnFile {
+  /** By which stint recognizes it. */
+  readonly firstLines: string
+  readonly mode?: number
+  write(program: readonly string[], choices: HookChoices): string
+  /** With what it was written. */
+  read(text: string): { program: string[]; choices: HookChoices }
+}
+
+/** An own file as a part of the file at `path`; without `start`, only for removing it. */
+export function ownFilePart(
+  file: OwnFile,
+  path: string,
+  start?: { program: readonly string[]; choices: HookChoices },
+): SettingsPart {
+  const isOurs = (text: string): boolean => text.startsWith(file.firstLines)
   return {
-    word: firstLine,
+    word: file.firstLines,
     emptyText: '',
-    mode,
+    mode: file.mode,
     isIn: isOurs,
-    addTo(found) {
-      if (found === '' || isOurs(found)) return text()
+    addTo(text) {
+      if (text === '' || isOurs(text)) return file.write(start?.program ?? [], start?.choices ?? {})
       throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
         hint: 'Move it away, then try again.',
       })
     },
     removeFrom: () => '',
-    isBlank: (left) => left === '',
+    isBlank: (text) => text === '',
   }
 }

@@ -1,6 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isWithin } from '../../base/fs/paths.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorMessage } from '../../base/errors/stint-error.ts'
@@ -59,8 +58,7 @@ export async function examineInstalled(
 /** Can a hook be tried: are its files there, its own, and not those of the project's authors? */
 function isTriable(installation: Installation, workspace: string): boolean {
   if (['unreadable', 'edited'].includes(installation.state)) return false
-  const files = filesOf(installation)
-  return describeMissing(files) === undefined && findForeign(installation, files, workspace) === undefined
+  return describeMissing(installation) === undefined && findForeign(installation, workspace) === undefined
 }
 
 /** Finds out everything about one installation; `tried` is what a trial has found wrong with it. */
@@ -70,9 +68,8 @@ function examine(installation: Installation, workspace: string, tried?: string |
   const again = `stint hook install ${agent}${option}`
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
-  const files = filesOf(installation)
-  const missing = describeMissing(files)
-  const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined
+  const missing = describeMissing(installation)
+  const foreign = missing === undefined ? findForeign(installation, workspace) : undefined
   const untried = foreign && `it starts a file of the project, which was therefore not tried: ${foreign}`
   const problems = [problem, missing, untried, tried].filter((text) => text !== undefined)
   return {
@@ -115,41 +112,23 @@ const pluginsBeside = (path: string, workspace: string): Problem[] =>
       }
     })
 
-/** The files that a hook starts or loads. */
-const filesOf = ({ agent, path, program }: Installation): readonly string[] =>
-  agent === 'opencode' ? importsOf(readSettingsFile(path).bytes?.toString() ?? '') : program
-
 /** A hook may outlive its program: a package manager removes a version, a project is cleaned. */
-function describeMissing(files: readonly string[]): string | undefined {
-  const gone = files.find((word) => (isAbsolute(word) ? !existsSync(word) : findOnPath(word) === undefined))
+function describeMissing({ program }: Installation): string | undefined {
+  const gone = program.find((word) => (isAbsolute(word) ? !existsSync(word) : findOnPath(word) === undefined))
   if (gone === undefined) return undefined
   return isAbsolute(gone) ? `it starts ${gone}, which does not exist` : `${gone} is not on PATH`
 }
-
-const importsOf = (text: string): string[] =>
-  [...text.matchAll(/"(file:[^"]+)"/g)].flatMap(([, url = '']) => {
-    try {
-      return [fileURLToPath(url)]
-    } catch {
-      // The URL was edited, which `inspect` reports.
-      return []
-    }
-  })
 
 /**
  * The first of these files that belongs to the project, if project settings name them. Trying such a hook
  * would run code of the project's authors in a directory that the user may not trust yet.
  */
-function findForeign(
-  { agent, place, path }: Pick<Installation, 'agent' | 'place' | 'path'>,
-  files: readonly string[],
-  workspace: string,
-): string | undefined {
+function findForeign({ agent, place, path, program }: Installation, workspace: string): string | undefined {
   if (place === 'user') return undefined
   const own = realOf(programFile('stint-hook'))
   // Codex reads the settings of the checkout that a worktree was made from.
   const projects = agent === 'git' ? [workspace] : [workspace, dirname(dirname(path))]
-  return files.find((file) => {
+  return program.find((file) => {
     const real = realOf((isAbsolute(file) ? file : findOnPath(file)) ?? '')
     const isStint = dirname(real) === dirname(own) || real === realOf(process.execPath)
     return !isStint && projects.some((project) => isWithin(real, realOf(project)))

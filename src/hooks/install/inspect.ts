@@ -7,10 +7,11 @@ import type { SettingsAgentName, TargetName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './guard.ts'
-import { commandInShim, isOurShim, shimText } from './shim.ts'
+import { shimFile } from './shim.ts'
+import type { OwnFile } from './change.ts'
 import { isExecutable } from './own-program.ts'
 import { hostSettings } from './agents.ts'
-import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
+import { openCodePlugin } from './opencode-plugin.ts'
 import { choicesOf } from './command-text.ts'
 import { findHandlers, missingTools } from './edit-hooks.ts'
 import { decode, readSettingsFile } from './settings-file.ts'
@@ -46,8 +47,8 @@ export function inspect(target: HookTarget): Installation {
   const nothing = { agent, place, path, commands: [], program: [], choices: {} }
   try {
     if (target.kind === 'git') return { ...nothing, ...inspectGuard(path) }
-    if (target.kind === 'plugin') return { ...nothing, ...inspectPlugin(path) }
-    if (target.kind === 'shim') return { ...nothing, ...inspectShim(path) }
+    if (target.kind === 'plugin') return { ...nothing, ...inspectOwnFile(path, 'plugin', openCodePlugin) }
+    if (target.kind === 'shim') return { ...nothing, ...inspectOwnFile(path, 'shim', shimFile) }
     return { ...nothing, ...inspectSettings(target) }
   } catch (error) {
     if (!(error instanceof StintError)) throw error
@@ -121,30 +122,24 @@ function inspectGuard(directory: string): Part {
   return { state: 'installed', ...found }
 }
 
-function inspectPlugin(path: string): Part {
-  const { bytes } = readSettingsFile(path)
-  const text = bytes?.toString() ?? ''
-  if (!isOurPlugin(text)) return { state: 'absent' }
-  const found = { commands: [{ event: 'plugin', text: path }], choices: choicesInPlugin(text) }
-  if (isUnmodifiedPlugin(text)) return { state: 'installed', ...found }
-  return { state: 'edited', problem: 'the plugin differs from what stint writes', ...found }
-}
-
-function inspectShim(path: string): Part {
+function inspectOwnFile(path: string, event: 'plugin' | 'shim', file: OwnFile): Part {
   const isThere = explained(
     (error) => codedError(error, `read ${path}`),
     // Also false if the home is a file.
     () => lstatIfExists(path) !== undefined,
   )
-  if (!isThere) return { state: 'absent' }
-  const text = readSettingsFile(path).bytes?.toString() ?? ''
-  if (!isOurShim(text)) return { state: 'absent' }
-  const program = commandInShim(text)?.program ?? []
-  const choices = text.includes(' --fail-closed ') ? { failClosed: true } : {}
-  const found = { commands: [{ event: 'shim', text: path }], program, choices }
-  if (text !== shimText(program, choices))
-    return { state: 'edited', problem: 'the shim differs from what this version of stint writes', ...found }
-  if (!isExecutable(path)) return { state: 'incomplete', problem: 'the shim is not executable', ...found }
+  const text = isThere ? (readSettingsFile(path).bytes?.toString() ?? '') : ''
+  if (!text.startsWith(file.firstLines)) return { state: 'absent' }
+  const { program, choices } = file.read(text)
+  const found = { commands: [{ event, text: path }], program, choices }
+  if (text !== file.write(program, choices))
+    return {
+      state: 'edited',
+      problem: `the ${event} differs from what this version of stint writes`,
+      ...found,
+    }
+  if (file.mode !== undefined && !isExecutable(path))
+    return { state: 'incomplete', problem: `the ${event} is not executable`, ...found }
   return { state: 'installed', ...found }
 }
 

@@ -1,15 +1,26 @@
+import { rmdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
+import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import type { HostName } from '../hosts/host.ts'
 import { agentTitle, hosts } from '../hosts/hosts.ts'
 import { defaultChoices, type HookChoices } from '../options.ts'
-import { type Change, type HookWriting, installPart, type SettingsPart, uninstallPart } from './change.ts'
+import {
+  type Change,
+  type HookWriting,
+  installPart,
+  ownFilePart,
+  type SettingsPart,
+  uninstallPart,
+} from './change.ts'
 import { installGuard, uninstallGuard } from './guard.ts'
-import { installShim, uninstallShim } from './shim.ts'
+import { shimFile } from './shim.ts'
 import { ownProgram, withScript } from './own-program.ts'
 import { inspect, unreadableBy } from './inspect.ts'
-import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
+import { openCodePlugin } from './opencode-plugin.ts'
 import { choiceFlags } from './command-text.ts'
 import { hooksPart } from './edit-hooks.ts'
-import type { HookTarget } from './target.ts'
+import type { GuardTarget, HookTarget } from './target.ts'
 
 export interface InstallOptions extends HookChoices {
   dryRun: boolean
@@ -37,14 +48,27 @@ export async function installHooks(
   // Read under the lease of the file: two installations at the same time keep the choices of both.
   const options: HookWriting = { choices: () => withInstalled(target, given), dryRun, program }
   if (target.kind === 'git') return installGuard(target, options)
-  if (target.kind === 'shim') return [await installShim(target, options)]
-  if (target.kind === 'plugin') return [await installPlugin(target, options)]
+  if (target.kind === 'shim' && !dryRun) {
+    ensureHome(stintHome())
+    ensureHomeDirectory(dirname(path))
+  }
   const { agent } = target
-  const part = (): SettingsPart => hooksPart(agent, { ...options.choices(), program, place })
+  const part = (): SettingsPart => partOf(target, { program, choices: options.choices() })
   const change = await installPart({ agent, place, path }, { part, dryRun })
-  const problem = unreadableBy(target.agent, change.after)
+  const problem = target.kind === 'settings' ? unreadableBy(target.agent, change.after) : undefined
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
+}
+
+/** What stint writes into a file; without `start`, only for removing it. */
+function partOf(
+  target: Exclude<HookTarget, GuardTarget>,
+  start?: { program: readonly string[]; choices: HookChoices },
+): SettingsPart {
+  const { kind, path, place } = target
+  if (kind === 'shim') return ownFilePart(shimFile, path, start)
+  if (kind === 'plugin') return ownFilePart(openCodePlugin, path, start)
+  return hooksPart(target.agent, start && { ...start.choices, program: start.program, place })
 }
 
 /** The given choices, and for each that is not given the installed one; none that is the default anyway. */
@@ -67,8 +91,9 @@ function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
 /** Removes the hooks of one target, and nothing else. */
 export async function uninstallHooks(target: HookTarget, dryRun: boolean): Promise<Change[]> {
   if (target.kind === 'git') return uninstallGuard(target, dryRun)
-  if (target.kind === 'shim') return [await uninstallShim(target, dryRun)]
-  if (target.kind === 'plugin') return [await uninstallPlugin(target, dryRun)]
   const { agent, place, path } = target
-  return [await uninstallPart({ agent, place, path }, { part: hooksPart(agent), dryRun })]
+  const change = await uninstallPart({ agent, place, path }, { part: partOf(target), dryRun })
+  // The directory of the shim is stint's own; one with other files stays.
+  if (target.kind === 'shim' && !dryRun) ifPossible(() => rmdirSync(dirname(path)))
+  return [change]
 }

@@ -7,7 +7,7 @@ import { World } from '../../../test/support/world.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { gitOnlyReads } from '../reading/only-reads.ts'
 import { readingGitCommands } from '../reading/reading-programs.ts'
-import { isOurShim, onlyReadsFunction, shimText } from './shim.ts'
+import { onlyReadsFunction, shimFile } from './shim.ts'
 
 /** The shells of this machine that may be `/bin/sh` somewhere. */
 const shells = [
@@ -184,7 +184,7 @@ class Shimmed extends World {
     this.script(stint, `printf '%s|' "$@" >>'${this.asked}'; exit ${verdict}`)
     this.script(this.shim, '')
     const program = verdict === 'missing' ? '/nowhere/stint-hook' : stint
-    writeFileSync(this.shim, shimText([program], { failClosed }))
+    writeFileSync(this.shim, shimFile.write([program], { failClosed }))
     this.script(join(this.tmp, 'real/git'), `printf '%s|' "$@"; cat; exit 7`)
     this.env.PATH = `${join(this.tmp, 'git-shim')}:${join(this.tmp, 'real')}:/usr/bin:/bin`
   }
@@ -313,11 +313,11 @@ test('the shim finds git behind itself, behind a link to itself and behind the s
   await using world = new Shimmed(0)
   const other = join(world.tmp, 'other/git-shim')
   world.script(join(other, 'git'), '')
-  writeFileSync(join(other, 'git'), shimText(['/nowhere'], {}))
+  writeFileSync(join(other, 'git'), shimFile.write(['/nowhere'], {}))
   symlinkSync(join(world.tmp, 'git-shim'), join(world.tmp, 'linked'))
   const path = [join(world.tmp, 'linked'), join(world.tmp, 'git-shim/'), other, '', join(world.tmp, 'real')]
   expect(await world.git(['status'], { PATH: [...path, '/bin'].join(':') })).toMatchObject({ code: 7 })
   const none = await world.start('/bin/sh', [world.shim, 'status'], { env: { PATH: world.tmp } }).finished
   expect(none).toMatchObject({ code: 127, stderr: expect.stringContaining('no other git on PATH') })
-  expect(isOurShim(readFileSync(world.shim, 'utf8'))).toBe(true)
+  expect(readFileSync(world.shim, 'utf8').startsWith(shimFile.firstLines)).toBe(true)
 })

@@ -1,39 +1,24 @@
-import { rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ifPossible } from '../../base/errors/if-possible.ts'
-import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { stintHome } from '../../base/fs/home.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../options.ts'
-import {
-  type Change,
-  type HookWriting,
-  installPart,
-  type SettingsPart,
-  uninstallPart,
-  wholeFile,
-} from './change.ts'
+import type { OwnFile } from './change.ts'
 import type { Problem } from './inspect.ts'
 import { findOnPath } from './own-program.ts'
-import { type HookCommand, onlyRefusals, readCommand, startWords } from './command-text.ts'
-import type { ShimTarget } from './target.ts'
+import { onlyRefusals, readCommand, startWords } from './command-text.ts'
 
 const head = `#!/bin/sh
 # Written by \`stint hook install git --shim\`; \`stint hook uninstall git --shim\` removes it.
 `
 
-export const isOurShim = (text: string): boolean => text.startsWith(head)
-
 /** The name of the shim's directory. A shim never takes a program in such a directory for git. */
-export const shimDirectory = 'git-shim'
+const shimDirectory = 'git-shim'
 
 /**
  * The script that stands before git on PATH, in portable shell. Its variables begin with an underscore: git
  * would get the value of one whose name its user has exported.
  */
-export function shimText(
-  program: readonly string[],
-  { failClosed }: Pick<HookChoices, 'failClosed'>,
-): string {
+function shimText(program: readonly string[], { failClosed }: Pick<HookChoices, 'failClosed'>): string {
   const words = startWords(program).map(shellWord).join(' ')
   const check = `${words} git shim ${failClosed ? '--fail-closed ' : ''}-- "$@" </dev/null >&2`
   return `${head}# Everyday commands that only read go straight to git. stint is asked about all others, before git starts.
@@ -52,12 +37,6 @@ if [ "\${STINT_BYPASS-}" != 1 ] && ! only_reads "$@"; then
 fi
 exec "$_git" "$@"
 `
-}
-
-/** The command with which a shim starts stint-hook; undefined if the shim was edited. */
-export function commandInShim(text: string): HookCommand | undefined {
-  const line = /^ {2}\((.* git) shim /m.exec(text)?.[1]
-  return line === undefined ? undefined : readCommand(line)
 }
 
 /**
@@ -102,7 +81,8 @@ export const onlyReadsFunction = `only_reads() {
       case $_name,\${1-} in
       symbolic-ref,-q | symbolic-ref,--quiet | symbolic-ref,--short) shift ;;
       config,--global | config,--local | config,--bool | config,--type=* | config,-z | config,--null) shift ;;
-      config,--get | config,--get-all | config,--get-regexp | config,-l | config,--list) return 0 ;;
+      config,--get | config,--get-all | config,--get-regexp) return 0 ;;
+      config,-l | config,--list) [ $# -eq 1 ]; return ;;
       *) break ;;
       esac
     done
@@ -116,24 +96,15 @@ export const onlyReadsFunction = `only_reads() {
 /** The path of the shim of this user: a program named `git`, in a directory of its own for PATH. */
 export const shimPath = (): string => join(stintHome(), shimDirectory, 'git')
 
-export function installShim(
-  { agent, place, path }: ShimTarget,
-  { program, dryRun, choices }: HookWriting,
-): Promise<Change> {
-  if (!dryRun) {
-    ensureHome(stintHome())
-    ensureHomeDirectory(dirname(path))
-  }
-  const part = (): SettingsPart => wholeFile(path, head, () => shimText(program, choices()), 0o700)
-  return installPart({ agent, place, path }, { part, dryRun })
-}
-
-export async function uninstallShim({ agent, place, path }: ShimTarget, dryRun: boolean): Promise<Change> {
-  const part = wholeFile(path, head, () => '')
-  const change = await uninstallPart({ agent, place, path }, { part, dryRun })
-  // The directory is stint's own; one with other files stays.
-  if (change.outcome === 'removed' && !dryRun) ifPossible(() => rmdirSync(dirname(path)))
-  return change
+export const shimFile: OwnFile = {
+  firstLines: head,
+  mode: 0o700,
+  write: shimText,
+  read(text) {
+    const line = /^ {2}\((.* git) shim /m.exec(text)?.[1]
+    const program = (line === undefined ? undefined : readCommand(line))?.program ?? []
+    return { program, choices: text.includes(' --fail-closed ') ? { failClosed: true } : {} }
+  },
 }
 
 /** The line that puts the shim before git. */
