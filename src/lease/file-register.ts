@@ -91,8 +91,9 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
       if (epoch === 0) return { epoch, text: undefined, now: await files.now() }
       const text = await files.read(pathOf(key, epoch))
       // Between the two calls, writers may have replaced and removed this epoch, and a writer that was
-      // suspended may have created it again. The text counts only if the epoch is still the highest.
-      if (text !== undefined && (await topOf(key)) === epoch) return { epoch, text, now: await files.now() }
+      // suspended may have created it again. The text counts only if the epoch is still the highest. A name
+      // that stays there and has no text is a link to nothing, which no writer made.
+      if ((await topOf(key)) === epoch) return { epoch, text: text ?? '', now: await files.now() }
     }
   }
 

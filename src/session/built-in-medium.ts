@@ -29,7 +29,7 @@ export interface SessionFiles {
   /** The paths of everything that was cut off or set aside. */
   quarantined(id: string): string[]
   /** Opens a session whose manifest may be damaged. `NOT_FOUND`. */
-  readDamaged(id: string): DamagedSession
+  readDamaged(id: string): Promise<DamagedSession>
 }
 
 /** A session that was removed, and not deleted yet. */

@@ -50,7 +50,10 @@ export const pathsOf = (id: string): SessionPaths => directoryOf(new CrashDisk()
 
 /** A session on a simulated disk, opened for reading. */
 export const readingOf = (disk: Disk, id: string, manifest: Manifest): ReadableMedium =>
-  new SimulatedReading({ directory: directoryOf(disk, id), manifest }, undefined)
+  new SimulatedReading(
+    { directory: directoryOf(disk, id), manifest },
+    { standing: 'never', record: undefined },
+  )
 
 /** A summary would read sizes and locks past the simulated disk. */
 class SimulatedReading extends ReadableFiles {

@@ -57,8 +57,8 @@ export class SimulatedLocks {
     const lock = {
       holdEpoch,
       assertOwned: checked,
-      beat: checked,
-      release,
+      beat: async () => checked(),
+      release: async (ends: LogPositions | undefined) => release(ends),
     } as Partial<SessionLock> as SessionLock
     return { lock, standing, before }
   }

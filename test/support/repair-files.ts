@@ -3,4 +3,4 @@ import { type Repair, repairSession } from '../../src/session/repair.ts'
 
 /** Repairs a session in files, as the command does. */
 export const repairFiles = async (medium: FilesMedium, id: string, isDryRun: boolean): Promise<Repair> =>
-  await repairSession(medium, medium.files.readDamaged(id), { isDryRun, now: Date.now() })
+  await repairSession(medium, await medium.files.readDamaged(id), { isDryRun, now: Date.now() })

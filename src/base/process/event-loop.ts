@@ -75,29 +75,3 @@ export async function runInTurns<Result>(
     if (step.done) return step.value
   }
 }
-
-/** Carries out the steps that a generator yields, such as the calls of a register of leases. */
-interface StepPerformer<Step> {
-  /** Absent if a step must wait. */
-  performSync?(step: Step): unknown
-}
-
-/** Runs steps to their end without yielding to the event loop. */
-export function runSync<Step, Result>(
-  performer: StepPerformer<Step>,
-  steps: Generator<Step, Result, unknown>,
-): Result {
-  if (performer.performSync === undefined) throw new TypeError('this register has no synchronous form')
-  let at = steps.next()
-  while (!at.done) {
-    let answer: unknown
-    try {
-      answer = performer.performSync(at.value)
-    } catch (error) {
-      at = steps.throw(error)
-      continue
-    }
-    at = steps.next(answer)
-  }
-  return at.value
-}

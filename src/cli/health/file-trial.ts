@@ -1,14 +1,4 @@
-import {
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs'
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
@@ -20,7 +10,7 @@ import { type Check, fail, ok, warn } from './check.ts'
 import { type DirectoryRole, directoryVariable, nearestDirectory } from './directory.ts'
 
 /** An ability that stint needs of a file system. */
-type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
+type Ability = 'create' | 'modes' | 'rename' | 'link' | 'sync'
 
 /** The problem with each ability; those that work are missing. */
 type FileTrial = Partial<Record<Ability, string>>
@@ -82,16 +72,6 @@ function tryFiles(directory: string): FileTrial {
       renameSync(at('directory'), at('moved'))
       return unlessHolds(at('file'), 'next')
     },
-    symlink() {
-      // As long as the record of a lock can be.
-      const target = JSON.stringify({ text: 'ä "'.repeat(250) })
-      symlinkSync(target, at('link'))
-      const isSame = readlinkSync(at('link')) === target
-      return (
-        takenTwice(() => symlinkSync('other', at('link'))) ??
-        (isSame ? undefined : 'a link does not read back as it was made')
-      )
-    },
     link() {
       linkSync(at('file'), at('second'))
       const isCounted = statSync(at('file')).nlink === 2
@@ -136,14 +116,13 @@ const meanings: Readonly<Record<Ability, string>> = {
   create: 'files cannot be made there',
   modes: 'files there cannot be made private',
   rename: 'files there cannot be replaced in one step',
-  symlink: 'there are no symbolic links, which the locks of sessions and of the vault are made of',
-  link: 'there are no hard links, which claims are made of',
+  link: 'there are no hard links, which claims and the locks of sessions are made of',
   sync: 'nothing there can be made durable',
 }
 
 /** Abilities without which nothing works. Without `modes` it works, but others can read the files. */
 const needed: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
-  home: ['create', 'rename', 'symlink', 'link', 'sync'],
+  home: ['create', 'rename', 'link', 'sync'],
   temp: ['create', 'rename'],
 }
 

@@ -22,7 +22,7 @@ export const repairCommand = defineBareCommand({
     const id = await findId(store, idArgument(positionals))
     const isDryRun = options['dry-run']
     const repair = await showWork('repairing', context, async () => {
-      const damaged = medium.files?.readDamaged(id) ?? {
+      const damaged = (await medium.files?.readDamaged(id)) ?? {
         medium: await medium.read(id),
         isManifestDamaged: false,
       }

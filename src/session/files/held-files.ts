@@ -53,7 +53,8 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
   #lastAt: number | undefined
 
   constructor(taken: TakenSession) {
-    super(taken, taken.acquired.before?.ends)
+    const { lock, before } = taken.acquired
+    super(taken, { standing: 'held', record: lock.record }, before?.ends)
     this.#taken = taken
     this.#manifest = taken.manifest
   }
@@ -188,7 +189,7 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
   }
 
   async beat(): Promise<void> {
-    this.#taken.acquired.lock.beat(this.#taken.clock.now())
+    await this.#taken.acquired.lock.beat(this.#taken.clock.now())
   }
 
   async release(): Promise<void> {
@@ -198,7 +199,7 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
   /** Leaves the session as it was found. */
   async #undo(): Promise<void> {
     const { isNew, acquired } = this.#taken
-    if (!isNew) return undoAcquire(acquired)
+    if (!isNew) return await undoAcquire(acquired)
     // If this process was suspended, a user may have unlocked the session for another process: it stays.
     acquired.lock.assertOwned()
     rmSync(this.directory.paths.root, { recursive: true, force: true })
@@ -210,7 +211,7 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
       if (this.#stage === 'open') await this.#closeLogs()
     } finally {
       // Even if closing has failed: then the next holder recovers the logs.
-      this.#taken.acquired.lock.release(this.#finalEnds, this.#lastActivity())
+      await this.#taken.acquired.lock.release(this.#finalEnds, this.#lastActivity())
       this.#stage = 'released'
     }
   }

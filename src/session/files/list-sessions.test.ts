@@ -222,9 +222,9 @@ test('a writer that is killed at the moment it takes the lock is listed as crash
     program,
     `import fs from 'node:fs'
     import { syncBuiltinESMExports } from 'node:module'
-    const { symlinkSync } = fs
-    fs.symlinkSync = (target, path) => {
-      symlinkSync(target, path)
+    const { linkSync } = fs
+    fs.linkSync = (staged, path) => {
+      linkSync(staged, path)
       if (path.includes('/a/lock/')) process.kill(process.pid, 'SIGKILL')
     }
     syncBuiltinESMExports()

@@ -4,7 +4,7 @@ import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { homeError } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
-import { runInTurns } from '../../base/process/event-loop.ts'
+import { giveWay, runInTurns } from '../../base/process/event-loop.ts'
 import { byLastActivity, matchesFilter } from '../manifest.ts'
 import type { ListOptions, SessionSummary } from '../store.ts'
 import { filesystemId, SessionDirectory, sessionIdsIn } from './session-directory.ts'
@@ -28,7 +28,8 @@ export async function listSessions(
     for (const { id, latest } of latestFirst(sessions, ids)) {
       if (summaries.length === newest && latest < oldestActivity(summaries)) break
       const directory = new SessionDirectory(disk, join(sessions, id))
-      const summary = await runInTurns(summaryOf(directory, id))
+      await giveWay()
+      const summary = await summaryOf(directory, id)
       if (summary === undefined || !matchesFilter(summary, options)) continue
       summaries.push(summary)
       if (summaries.length > newest) summaries.sort(byLastActivity).pop()
@@ -56,15 +57,15 @@ function latestFirst(sessions: string, ids: readonly string[]): { id: string; la
 const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
 /** Reads the summary of a session; undefined if the directory is not a session. */
-function* summaryOf(directory: SessionDirectory, id: string): Generator<void, SessionSummary | undefined> {
+async function summaryOf(directory: SessionDirectory, id: string): Promise<SessionSummary | undefined> {
   const { root } = directory.paths
   const stat = lstatSync(root, { throwIfNoEntry: false })
   if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return undefined
   try {
     // The lock first: if no process holds it now, the writes of every holder so far are complete.
-    const lock = observeLock(root)
+    const lock = await observeLock(root)
     const manifest = directory.readManifest()
-    if (manifest?.session_id === id) return yield* readSummary(directory, manifest, lock)
+    if (manifest?.session_id === id) return await runInTurns(readSummary(directory, manifest, lock))
   } catch (error) {
     if (temporary.has(errorCode(error) ?? '')) throw error
   }

@@ -13,7 +13,7 @@ import { createStore } from '../create-store.ts'
 import { type Manifest, newManifest } from '../manifest.ts'
 import type { HeldMedium, ReadableMedium, SessionContents, SessionHold } from '../medium.ts'
 import type { DamagedSession } from '../repair.ts'
-import { checkSessionId } from '../session-errors.ts'
+import { checkSessionId, sessionLocked } from '../session-errors.ts'
 import type { ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { type MeasuredSessions, measureHome } from './disk-use.ts'
 import { defaultSizes, HeldFiles } from './held-files.ts'
@@ -29,7 +29,7 @@ import {
   SessionsHome,
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
-import { acquireLock, type AcquiredLock, createLock, undoAcquire } from './session-lock.ts'
+import { acquireLock, type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import { StagedSession } from './staged-session.ts'
 
 export interface FilesystemOptions {
@@ -66,12 +66,12 @@ export class FilesMedium implements BuiltInMedium {
       this.#home.ensure()
       await this.#home.syncName()
       using staged = await StagedSession.make(this.#home)
-      const lock = createLock(staged.directory.paths.root, id, hold, this.#home.clock.now())
+      const { root } = this.#home.directoryOf(id).paths
+      const lock = createLock(staged.directory.paths.root, root, id, hold, this.#home.clock.now())
       await staged.writeNewSession(manifest)
       const directory = await staged.publish(manifest)
-      const moved = lock.movedTo(directory.paths.root)
-      moved.note(undefined)
-      const acquired: AcquiredLock = { lock: moved, standing: 'never', before: undefined }
+      lock.note(undefined)
+      const acquired: AcquiredLock = { lock, standing: 'never', before: undefined }
       return this.#held({ directory, manifest }, hold, acquired, true)
     })
   }
@@ -79,12 +79,14 @@ export class FilesMedium implements BuiltInMedium {
   async open(id: string, hold: SessionHold): Promise<HeldMedium> {
     const { directory } = this.#home.find(id)
     return await withFileErrors(`open session ${id}`, directory.paths.root, async () => {
-      const acquired = this.#acquire(directory, id, hold)
+      const highestHoldEpoch = (): number => directory.highestHoldEpoch()
+      const request = { ...hold, now: this.#home.clock.now(), highestHoldEpoch }
+      const acquired = await acquireLock(directory.paths.root, id, request)
       try {
         // Find it again: until the lock was acquired, another writer could replace the manifest.
         return this.#held(this.#home.find(id), hold, acquired, false)
       } catch (error) {
-        undoAcquire(acquired)
+        await undoAcquire(acquired)
         throw error
       }
     })
@@ -99,19 +101,11 @@ export class FilesMedium implements BuiltInMedium {
     return new HeldFiles({ ...found, hold, acquired, isNew, clock: this.#home.clock, sizes: defaultSizes })
   }
 
-  #acquire(
-    directory: SessionDirectory,
-    id: string,
-    hold: SessionHold,
-    now = this.#home.clock.now(),
-  ): AcquiredLock {
-    const highestHoldEpoch = (): number => directory.highestHoldEpoch()
-    return acquireLock(directory.paths.root, id, { ...hold, now, highestHoldEpoch })
-  }
-
   async read(id: string): Promise<ReadableMedium> {
     await giveWay()
-    return new ReadableFiles(this.#home.find(id))
+    const { root } = this.#home.locate(id).paths
+    const lock = await withFileErrors(`read session ${id}`, root, () => observeLock(root))
+    return new ReadableFiles(this.#home.find(id), lock)
   }
 
   async load(manifest: Manifest, contents: SessionContents): Promise<void> {
@@ -138,7 +132,10 @@ export class FilesMedium implements BuiltInMedium {
     if (purge) await withFileErrors(doing, root, () => rm(trashed, { recursive: true, force: true }))
   }
 
-  /** Returns where it is now. */
+  /**
+   * Moves a session to the trash, and returns where it is then. Takes no lock, which would need room on a
+   * full disk: a process that opens the session at this moment has no lock after its next sync: `FENCED`.
+   */
   async #removeToTrash(id: string): Promise<string> {
     // A session whose manifest is invalid can be removed, too.
     const directory = this.#home.locate(id)
@@ -147,21 +144,13 @@ export class FilesMedium implements BuiltInMedium {
     return await withFileErrors(`remove session ${id}`, root, async () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
+      const { standing, record } = await observeLock(root)
+      if (standing === 'held') throw sessionLocked(id, record?.holder)
       ensureHomeDirectory(trash)
-      const now = this.#home.clock.now()
-      const acquired = this.#acquire(directory, id, { kind: 'writer', purpose: 'remove' }, now)
-      let trashed: string
-      try {
-        trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
-        await disk.rename(root, trashed)
-        await syncMove(disk, root, trashed)
-      } catch (error) {
-        undoAcquire(acquired)
-        throw error
-      }
-      // A session that comes back is as it was: this process does not hold it.
-      undoAcquire({ ...acquired, lock: acquired.lock.movedTo(trashed) })
-      forgetActivity(root, { at: now, isHeld: true })
+      const trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
+      await disk.rename(root, trashed)
+      await syncMove(disk, root, trashed)
+      if (record?.activity !== undefined) forgetActivity(root, record.activity)
       return trashed
     })
   }
@@ -220,12 +209,14 @@ export class FilesMedium implements BuiltInMedium {
 }
 
 /** Opens a session whose manifest may be missing or invalid. */
-function readDamaged(home: SessionsHome, id: string): DamagedSession {
+async function readDamaged(home: SessionsHome, id: string): Promise<DamagedSession> {
   const directory = home.locate(id)
-  const stored = withFileErrors(`read session ${id}`, directory.paths.root, () => directory.readManifest())
+  const { root } = directory.paths
+  const lock = await withFileErrors(`read session ${id}`, root, () => observeLock(root))
+  const stored = withFileErrors(`read session ${id}`, root, () => directory.readManifest())
   if (stored !== undefined) assertFilesystemManifest(stored)
   const manifest = { ...(stored ?? newManifest(id, filesystemId, home.clock.now())), session_id: id }
   // A manifest of another session keeps this one from being opened.
   const isManifestDamaged = stored?.session_id !== id
-  return { medium: new ReadableFiles({ directory, manifest }), isManifestDamaged }
+  return { medium: new ReadableFiles({ directory, manifest }, lock), isManifestDamaged }
 }

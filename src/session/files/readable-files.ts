@@ -7,23 +7,22 @@ import { type LogPositions, namedSeq } from './log-files.ts'
 import { backwardRegions, forwardRegions } from './regions.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
 import { sessionFileError, withFileErrors } from './session-file-errors.ts'
-import { observeLock } from './session-lock.ts'
+import type { ObservedLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 
 /** A session in plain files. Takes no lock and changes nothing. */
 export class ReadableFiles implements ReadableMedium {
   protected readonly directory: SessionDirectory
   readonly #manifest: Manifest
-  #released: LogPositions | undefined | 'unknown'
+  readonly #lock: ObservedLock
+  readonly #released: LogPositions | undefined
   #summary: SessionSummary | undefined
 
-  /** `released`: where the last writer has closed the logs, as the lock says; read there if it is unknown. */
-  constructor(
-    { directory, manifest }: FoundSession,
-    released: LogPositions | undefined | 'unknown' = 'unknown',
-  ) {
+  /** `released`: where the last writer has closed the logs. */
+  constructor({ directory, manifest }: FoundSession, lock: ObservedLock, released = lock.record?.ends) {
     this.directory = directory
     this.#manifest = manifest
+    this.#lock = lock
     this.#released = released
   }
 
@@ -34,24 +33,18 @@ export class ReadableFiles implements ReadableMedium {
   /** Read on demand: most callers need the manifest alone. */
   get summary(): SessionSummary {
     this.#summary ??= this.withErrors('read', () =>
-      runToEnd(readSummary(this.directory, this.manifest, observeLock(this.directory.paths.root))),
+      runToEnd(readSummary(this.directory, this.manifest, this.#lock)),
     )
     return this.#summary
   }
 
   get ends(): LogEnds {
-    const released = this.withErrors('read', () => this.#releasedEnds())
     const endOf = (log: LogName) => {
       const named = namedSeq(this.directory.logs[log])
-      const end = released?.[log]
+      const end = this.#released?.[log]
       return end !== undefined && end.seq >= named ? { seq: end.seq, sum: end.sum } : { seq: named, sum: '' }
     }
     return this.withErrors('read', () => ({ journal: endOf('journal'), audit: endOf('audit') }))
-  }
-
-  #releasedEnds(): LogPositions | undefined {
-    if (this.#released === 'unknown') this.#released = observeLock(this.directory.paths.root).record?.ends
-    return this.#released
   }
 
   async *regions(log: LogName, { from, backwards }: RegionRange): AsyncGenerator<Region> {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
@@ -10,16 +11,33 @@ test('a holder that closes its session while it is judged, and then ends, has no
   const session = await filesystemStore({ home }).create()
   await session.close()
   const root = join(home, 'sessions', session.id)
-  const { lock, before } = acquireLock(root, session.id, {
-    kind: 'writer',
-    highestHoldEpoch: () => 1,
-    now: 1,
-  })
-  expect(observeLock(root).standing).toBe('held')
-  expect(observeLock(root, () => 'dead').standing).toBe('dead')
-  const { standing } = observeLock(root, () => {
-    lock.release(before?.ends, 1)
+  const topEpoch = (): number => Math.max(...readdirSync(join(root, 'lock')).map(Number))
+  const released = readFileSync(join(root, 'lock', String(topEpoch())))
+  await acquireLock(root, session.id, { kind: 'writer', highestHoldEpoch: () => 1, now: 1 })
+  expect((await observeLock(root)).standing).toBe('held')
+  expect((await observeLock(root, () => 'dead')).standing).toBe('dead')
+  let judged = 0
+  const { standing } = await observeLock(root, () => {
+    judged += 1
+    writeFileSync(join(root, 'lock', String(topEpoch() + 1)), released)
     return 'dead'
   })
-  expect(standing).toBe('released')
+  expect([standing, judged]).toEqual(['released', 1])
+})
+
+test('a holder notices any later epoch, and is not misled by the names of staged files', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const session = await filesystemStore({ home }).create()
+  await session.close()
+  const root = join(home, 'sessions', session.id)
+  const { lock } = await acquireLock(root, session.id, { kind: 'writer', highestHoldEpoch: () => 1, now: 1 })
+  writeFileSync(join(root, 'lock/.01JD0000000000000000000000'), 'staged')
+  lock.assertOwned()
+  await lock.beat(2)
+  lock.assertOwned()
+  await acquireLock(root, session.id, { kind: 'writer', highestHoldEpoch: () => 1, now: 1, force: true })
+  expect(() => lock.assertOwned()).toThrow('was taken over by another process')
+  await expect(lock.beat(3)).rejects.toMatchObject({ code: 'FENCED' })
+  await expect(lock.release(undefined, 3)).rejects.toMatchObject({ code: 'FENCED' })
 })

@@ -1,11 +1,12 @@
-import { explained } from '../../base/errors/if-possible.ts'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
+import { ifExists } from '../../base/fs/exists.ts'
+import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
-import { runSync } from '../../base/process/event-loop.ts'
-import { linkRegister } from './old-register/file-register.ts'
-import type { StepRegister, StepEntry } from './old-register/register.ts'
+import { fileRegister } from '../../lease/index.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { storedEnds } from '../log/codec.ts'
 import type { SessionHold } from '../medium.ts'
@@ -14,8 +15,11 @@ import { type LogPositions, parsePosition } from './log-files.ts'
 import { type Activity, noteActivity } from './recent-sessions.ts'
 import type { Holder } from '../store.ts'
 
-/** The key of the lock in the register of a session's directory, which is also its directory's name there. */
-export const lockKey = 'lock'
+/**
+ * The lock of a session is the key `lock` of a register in the session's directory: the file `lock/<N>` with
+ * the highest number is its record. Locks are not synced: a power cut may leave an empty record, or none.
+ */
+const lockKey = 'lock'
 
 /** The contents of a lock. */
 export interface SessionLockRecord {
@@ -37,30 +41,26 @@ export interface ObservedLock {
   /** Undefined if the lock was never acquired. */
   record: SessionLockRecord | undefined
   standing: LockStanding
-  /** The register's own epoch. */
-  epoch: number
 }
 
 /** Reads the lock of the session in a directory, and judges its holder now. */
-export function observeLock(root: string, livenessOf = livenessOfHolder): ObservedLock {
-  const register = lockRegister(root)
-  let entry = readEntry(register)
-  for (;;) {
-    const observed = observe(entry, livenessOf)
-    if (observed.standing !== 'dead' || observed.record?.holder === undefined) return observed
+export async function observeLock(root: string, livenessOf = livenessOfHolder): Promise<ObservedLock> {
+  for (let entry = await readEntry(root); ;) {
+    const lock = judge(entry, livenessOf)
+    if (lock.standing !== 'dead' || lock.record?.holder === undefined) return lock
     // A holder may have released the lock after it was read, and ended before it was judged: then it is not
     // a crash. A process that has ended releases nothing more, so a second look tells.
-    const again = readEntry(register)
-    if (again.epoch === entry.epoch) return observed
+    const again = await readEntry(root)
+    if (again.epoch === entry.epoch) return lock
     entry = again
   }
 }
 
 const livenessOfHolder = ({ process }: Holder): Liveness => liveness(process)
 
-function observe({ text, epoch }: StepEntry, livenessOf = livenessOfHolder): ObservedLock {
+function judge({ text, epoch }: LockEntry, livenessOf = livenessOfHolder): ObservedLock {
   const record = parseLockRecord(text, epoch)
-  return { record, standing: lockStanding(record, Date.now(), livenessOf), epoch }
+  return { record, standing: lockStanding(record, Date.now(), livenessOf) }
 }
 
 /** Judges a lock from plain data. */
@@ -90,11 +90,14 @@ export interface AcquiredLock {
 }
 
 /** Acquires the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
-export function acquireLock(root: string, id: string, request: SessionLockRequest): AcquiredLock {
-  const register = lockRegister(root)
+export async function acquireLock(
+  root: string,
+  id: string,
+  request: SessionLockRequest,
+): Promise<AcquiredLock> {
   for (;;) {
-    const entry = readEntry(register)
-    const { record: before, standing } = observe(entry)
+    const entry = await readEntry(root)
+    const { record: before, standing } = judge(entry)
     if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
     // A torn record has lost its hold epoch: the register and the names of the segments count, too.
     const holdEpoch = Math.max(entry.epoch, before?.holdEpoch ?? 0, request.highestHoldEpoch()) + 1
@@ -103,21 +106,30 @@ export function acquireLock(root: string, id: string, request: SessionLockReques
         hint: 'Remove that file, which stint did not write, from the directory of the session.',
       })
     const record = newRecord(request, holdEpoch, request.now)
-    const won = swapEntry(register, entry, formatLockRecord(id, record))
-    // Otherwise another process was faster: look again.
-    if (won === undefined) continue
-    const lock = new SessionLock(root, id, won, record)
+    const epoch = await swapEntry(root, entry.epoch, formatLockRecord(id, record))
+    // Another process was faster: look again.
+    if (epoch === undefined) continue
+    const lock = new SessionLock(root, id, epoch, record)
     lock.note(before?.activity)
     return { lock, standing, before }
   }
 }
 
-/** Creates the lock of a session that is being staged: no other process can hold it, or wait for it. */
-export function createLock(root: string, id: string, hold: SessionHold, now: number): SessionLock {
+/**
+ * Creates the lock of a session that is staged in one directory and will be published in another. No other
+ * process knows the staged one, so the first epoch needs no swap.
+ */
+export function createLock(
+  staged: string,
+  root: string,
+  id: string,
+  hold: SessionHold,
+  now: number,
+): SessionLock {
   const record = newRecord(hold, 1, now)
-  const entry = swapEntry(lockRegister(root), { epoch: 0, text: undefined }, formatLockRecord(id, record))
-  if (entry === undefined) throw new Error(`the lock of the new session ${id} exists`)
-  return new SessionLock(root, id, entry, record)
+  makePrivateDirectory(join(staged, lockKey))
+  createPrivateFile(join(staged, lockKey, '1'), formatLockRecord(id, record))
+  return new SessionLock(root, id, 1, record)
 }
 
 const newRecord = (hold: SessionHold, holdEpoch: number, now: number): SessionLockRecord => ({
@@ -127,35 +139,32 @@ const newRecord = (hold: SessionHold, holdEpoch: number, now: number): SessionLo
   activity: { at: now, isHeld: true },
 })
 
-/** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
+/** The lock of a session while this process holds it. */
 export class SessionLock {
   readonly #root: string
-  readonly #register: StepRegister
   readonly #session: string
-  #entry: StepEntry
+  /** The epoch of the register. */
+  #epoch: number
   #record: SessionLockRecord
 
-  constructor(root: string, session: string, entry: StepEntry, record: SessionLockRecord) {
+  constructor(root: string, session: string, epoch: number, record: SessionLockRecord) {
     this.#root = root
-    this.#register = lockRegister(root)
     this.#session = session
-    this.#entry = entry
+    this.#epoch = epoch
     this.#record = record
   }
 
-  /** This lock, after the directory of its session was renamed. */
-  movedTo(root: string): SessionLock {
-    return new SessionLock(root, this.#session, this.#entry, this.#record)
+  get record(): SessionLockRecord {
+    return this.#record
   }
 
   get holdEpoch(): number {
     return this.#record.holdEpoch
   }
 
-  /** Throws `FENCED` if another process has acquired the lock. */
+  /** Throws `FENCED` if another process has acquired the lock. One listing: it follows every sync. */
   assertOwned(): void {
-    const top = readEntry(this.#register, this.#entry)
-    if (top.epoch !== this.#entry.epoch || top.text !== this.#entry.text) throw sessionFenced(this.#session)
+    if (topEpoch(this.#root) !== this.#epoch) throw sessionFenced(this.#session)
   }
 
   /** Shows lists what the record says. `before` is what they see now. */
@@ -165,24 +174,24 @@ export class SessionLock {
   }
 
   /** Records that the holder is alive; `now` is the time of the store's clock. */
-  beat(now: number): void {
+  async beat(now: number): Promise<void> {
     const { holder } = this.#record
     if (holder === undefined) return
     const beating = { ...holder, beat: Date.now() }
-    if (!this.#replace({ ...this.#record, holder: beating, activity: { at: now, isHeld: true } }))
+    if (!(await this.#replace({ ...this.#record, holder: beating, activity: { at: now, isHeld: true } })))
       throw sessionFenced(this.#session)
   }
 
   /** Releases the lock. With the ends of the logs, the next holder can skip the recovery. */
-  release(ends: LogPositions | undefined, lastAt: number): void {
-    this.#release({ ...this.#record, holder: undefined, ends, activity: { at: lastAt, isHeld: false } })
+  async release(ends: LogPositions | undefined, lastAt: number): Promise<void> {
+    await this.#release({ ...this.#record, holder: undefined, ends, activity: { at: lastAt, isHeld: false } })
   }
 
   /** Releases the lock of a session that could not be opened, so that the session is as it was found. */
-  restore(before: SessionLockRecord | undefined): void {
+  async restore(before: SessionLockRecord | undefined): Promise<void> {
     const ends = before?.holder === undefined ? before?.ends : undefined
     // Without the ends the session is judged as crashed, and the next holder recovers it.
-    this.#release({
+    await this.#release({
       holdEpoch: this.#record.holdEpoch,
       holder: ends === undefined ? before?.holder : undefined,
       ends,
@@ -191,16 +200,16 @@ export class SessionLock {
   }
 
   /** A waiting process may acquire the released lock at once: then the swap only looks lost. */
-  #release(record: SessionLockRecord): void {
+  async #release(record: SessionLockRecord): Promise<void> {
     this.assertOwned()
-    this.#replace(record)
+    await this.#replace(record)
   }
 
-  #replace(record: SessionLockRecord): boolean {
-    const won = swapEntry(this.#register, this.#entry, formatLockRecord(this.#session, record))
-    if (won === undefined) return false
+  async #replace(record: SessionLockRecord): Promise<boolean> {
+    const epoch = await swapEntry(this.#root, this.#epoch, formatLockRecord(this.#session, record))
+    if (epoch === undefined) return false
     const { activity } = this.#record
-    this.#entry = won
+    this.#epoch = epoch
     this.#record = record
     this.note(activity)
     return true
@@ -208,31 +217,52 @@ export class SessionLock {
 }
 
 /** Restores the lock after opening has failed. Does not throw: the caller reports why opening failed. */
-export function undoAcquire({ lock, before }: AcquiredLock): void {
+export async function undoAcquire({ lock, before }: AcquiredLock): Promise<void> {
   try {
-    lock.restore(before)
+    await lock.restore(before)
   } catch {
     // Another process has acquired the lock, or it is free when this process ends.
   }
 }
 
-const lockRegister = (root: string): StepRegister => linkRegister(root) as StepRegister
-
-const readEntry = (register: StepRegister, known?: StepEntry): StepEntry =>
-  explained(
-    (error) => codedError(error, 'read the lock of the session'),
-    () => runSync(register, register.read(lockKey, known)),
-  )
-
-function swapEntry(register: StepRegister, before: StepEntry, text: string): StepEntry | undefined {
-  const epoch = explained(
-    (error) => codedError(error, 'write the lock of the session'),
-    () => runSync(register, register.swap(lockKey, before, text)),
-  )
-  return epoch === undefined ? undefined : { epoch, text }
+/** What the register holds: `epoch` is its own number, which grows with every heartbeat. */
+interface LockEntry {
+  epoch: number
+  text: string | undefined
 }
 
-/** Each text is unique, because the register tells epochs apart by their texts. */
+async function readEntry(root: string): Promise<LockEntry> {
+  try {
+    return await fileRegister(root).read(lockKey)
+  } catch (error) {
+    throw codedError(error, 'read the lock of the session')
+  }
+}
+
+/** Replaces the text of an epoch, and returns the next epoch; undefined if another process was faster. */
+async function swapEntry(root: string, epoch: number, text: string): Promise<number | undefined> {
+  try {
+    if (await fileRegister(root).swap(lockKey, epoch, text)) return epoch + 1
+  } catch (error) {
+    throw codedError(error, 'write the lock of the session')
+  }
+  // The register may have linked the text, and failed to see that it is on top.
+  const entry = await readEntry(root)
+  return entry.text === text ? entry.epoch : undefined
+}
+
+/** The highest epoch of the register; 0 if the session has no lock, because it was removed. */
+function topEpoch(root: string): number {
+  try {
+    const names = ifExists(() => readdirSync(join(root, lockKey))) ?? []
+    // The other names are those of staged files, which begin with a dot.
+    return Math.max(0, ...names.map(Number).filter(Number.isSafeInteger))
+  } catch (error) {
+    throw codedError(error, 'read the lock of the session')
+  }
+}
+
+/** Each text is unique: `swapEntry` recognizes its own. */
 const formatLockRecord = (
   session: string,
   { holder, holdEpoch, ends, activity }: SessionLockRecord,
