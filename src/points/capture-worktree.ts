@@ -8,7 +8,7 @@ import { makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { splitNul } from './git.ts'
 import { type Point, readPoints } from './point.ts'
-import { type PointStore, refreshExcludes } from './store.ts'
+import type { PointStore } from './store.ts'
 import { updateIndex } from './store-index.ts'
 import { diffTrees } from './tree-diff.ts'
 import { maxFiles, readUserHead, trackedPaths } from './user-repository.ts'
@@ -27,10 +27,9 @@ const maxUntrackedBytes = 10 << 20
  * store. Costs one `git status`, and two short calls more if something has changed.
  */
 export async function captureWorktree(store: PointStore, lastActs: LastActs = {}): Promise<WorktreeState> {
-  refreshExcludes(store)
   const [status, head, ignored] = await Promise.all([
     store.git(['status', '--porcelain', '-z', '--no-renames']),
-    readUserHead(store.root, store.deadline),
+    readUserHead(store),
     findKeptIgnored(store),
   ])
   const { present, deleted, repositories, aheadOfHead } = parseStatus(status)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
@@ -20,6 +20,7 @@ import type { UserRepository } from './user-repository.ts'
 /** What a store knows about its worktree: the contents of `store.json`. */
 interface StoreFacts {
   root: string
+  git_directory: string
   common_directory: string
   object_format: string
   /** False where the file system has no executable bit (`core.fileMode`). */
@@ -164,7 +165,7 @@ const filesReadPerSecond = 1000
 
 async function createStore(root: string, key: string, deadline?: number): Promise<PointStore> {
   const repository = await readUserRepository(root, deadline)
-  const { files, converted, commonDirectory, objectFormat, trustsModes } = repository
+  const { files, converted } = repository
   if (files > maxFiles) throw pointsOff(root, `it has ${files} files, and ${maxFiles} are the limit`)
   // A call does not wait until very many files are read; the sweep does it.
   const filesToRead = converted?.length ?? files
@@ -175,11 +176,14 @@ async function createStore(root: string, key: string, deadline?: number): Promis
       `the first point of ${root} has to read ${filesToRead} files`,
       lateDetail,
     )
-  const store = new PointStore(
-    key,
-    { root, common_directory: commonDirectory, object_format: objectFormat, trusts_modes: trustsModes },
-    deadline,
-  )
+  const facts: StoreFacts = {
+    root,
+    git_directory: repository.gitDirectory,
+    common_directory: repository.commonDirectory,
+    object_format: repository.objectFormat,
+    trusts_modes: repository.trustsModes,
+  }
+  const store = new PointStore(key, facts, deadline)
   const home = stintHome()
   ensureHome(home)
   ensureHomeDirectory(join(home, 'points'))
@@ -204,6 +208,8 @@ async function makeGitDirectory(store: PointStore, repository: UserRepository): 
     'objects/info/alternates': `${join(repository.commonDirectory, 'objects')}\n`,
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(git, name), text, { mode: 0o600 })
+  // The user's excludes of this repository: git reads them only from its own directory.
+  symlinkSync(join(repository.commonDirectory, 'info/exclude'), join(git, 'info/exclude'))
   await seedIndex(store, repository)
 }
 
@@ -227,11 +233,3 @@ auto = 0
 [maintenance]
 auto = false
 `
-
-/** Copies the user's excludes of this repository, which git reads only from its own directory. */
-export function refreshExcludes(store: PointStore): void {
-  const excludes = join(store.facts.common_directory, 'info/exclude')
-  const text = ifPossible(() => readFileSync(excludes, 'utf8')) ?? ''
-  const path = store.file('git/info/exclude')
-  if (readSmallFile(path) !== text) replaceFile(path, text)
-}

@@ -146,7 +146,7 @@ const reversed = (changes: readonly FileChange[]): FileChange[] =>
 /** Writes an undo. If that fails half-way, puts everything back; if that fails, too, the mark stays. */
 async function writeOrTakeBack(store: PointStore, { begun, changes }: UnfinishedUndo): Promise<void> {
   try {
-    const [first] = (await writeFiles(store, begun.id, changes)).changedByOthers
+    const [first] = await writeFiles(store, begun.id, changes)
     if (first !== undefined) throw new StintError('UNDO_STALE', `${utf8Of(first)} was changed meanwhile`)
   } catch (error) {
     try {
@@ -194,14 +194,12 @@ export async function recoverUndo(root: string, how: 'continue' | 'abort'): Prom
     if (undo === undefined)
       throw new StintError('NOT_FOUND', 'no undo was interrupted here', { hint: 'There is nothing to do.' })
     const { begun, changes } = undo
-    const { done, changedByOthers } = await writeFiles(
-      store,
-      begun.id,
-      how === 'continue' ? changes : reversed(changes),
-    )
+    const wanted = how === 'continue' ? changes : reversed(changes)
+    const changedByOthers = await writeFiles(store, begun.id, wanted)
     if (how === 'continue') await finish(store, undo, sessionId)
     else removeMark(store)
-    return { id: begun.id, isRedo: begun.is_redo === true, written: done, changedByOthers }
+    const written = changes.flatMap(({ path }) => (changedByOthers.includes(path) ? [] : [path]))
+    return { id: begun.id, isRedo: begun.is_redo === true, written, changedByOthers }
   })
 }
 

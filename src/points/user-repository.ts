@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { isWithin } from '../base/fs/paths.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { environmentWithoutGit, gitOutput, runGit, splitNul } from './git.ts'
+import type { PointStore } from './store.ts'
 
 /** The user's repository, as far as a store of points has to know it. */
 export interface UserRepository {
@@ -117,10 +119,16 @@ export async function trackedPaths(
   )
 }
 
-/** The commit of the user's HEAD; null without one. */
-export async function readUserHead(root: string, deadline?: number): Promise<string | null> {
-  const args = ['rev-parse', '--verify', '-q', 'HEAD']
-  const { code, stdout } = await runGit(args, { cwd: root, deadline })
+/** The commit of the user's HEAD; null without one. Starts git only if the ref has no file of its own. */
+export async function readUserHead({ facts, deadline }: PointStore): Promise<string | null> {
+  const head = readSmallFile(join(facts.git_directory, 'HEAD')) ?? ''
+  const [, branch] = /^ref: (refs\/heads\/\S+)\n$/.exec(head) ?? []
+  const commit = branch === undefined ? head : (readSmallFile(join(facts.common_directory, branch)) ?? '')
+  if (/^[0-9a-f]{40,64}\n$/.test(commit)) return commit.trim()
+  const { code, stdout } = await runGit(['rev-parse', '-q', '--verify', 'HEAD'], {
+    cwd: facts.root,
+    deadline,
+  })
   return code === 0 ? stdout.toString().trim() : null
 }
 

@@ -26,42 +26,39 @@ import type { FileChange } from './undo-plan.ts'
 
 /**
  * Writes planned changes: stages all new contents, deletes, then renames into place. A path that is already
- * as planned stays. One that is neither as before nor as planned was changed by another program, and stays,
- * too. A crash at any moment leaves every path either as before or as planned. `undoId` names the staging
- * directory. Returns the paths that are as planned now, and those that another program has changed.
+ * as planned stays. A crash at any moment leaves every path either as before or as planned. `undoId` names
+ * the staging directory. Returns the paths that another program has changed: they stay as they are.
  */
 export async function writeFiles(
   store: PointStore,
   undoId: string,
   changes: readonly FileChange[],
-): Promise<{ done: string[]; changedByOthers: string[] }> {
+): Promise<string[]> {
   // In the worktree, because a rename does not leave a file system.
   const staging = `.stint-undo-${undoId}`
   const removeStaging = (): void => rmSync(store.pathOf(staging), { recursive: true, force: true })
   removeStaging()
-  const staged = await stageContents(store, staging, changes)
-  const refused = new Set<string>()
+  await stageContents(store, staging, changes)
+  const refused: string[] = []
   // Deepest first, so that a directory is empty when its turn comes.
   for (const change of changes.toReversed())
-    if (change.to === undefined && !deleteFile(store, change)) refused.add(change.path)
-  for (const change of changes)
-    if (change.to !== undefined && !placeFile(store, change, staged.get(change.path)))
-      refused.add(change.path)
+    if (change.to === undefined && !deleteFile(store, change)) refused.push(change.path)
+  for (const [index, { path, from, to }] of changes.entries())
+    if (to !== undefined && !placeFile(store, { path, from, to }, `${staging}/${index}`)) refused.push(path)
   syncDirectories(store, changes)
   removeStaging()
-  const paths = changes.map(({ path }) => path)
-  return {
-    done: paths.filter((path) => !refused.has(path)),
-    changedByOthers: paths.filter((path) => refused.has(path)),
-  }
+  return refused
 }
 
-/** Writes and syncs all new contents, so that a full disk shows before anything has changed. */
+/**
+ * Writes and syncs all new contents, so that a full disk shows before anything has changed. The name of a
+ * staged file is the index of its change.
+ */
 async function stageContents(
   store: PointStore,
   staging: string,
   changes: readonly FileChange[],
-): Promise<Map<string, string>> {
+): Promise<void> {
   const contents = await readBlobs(
     store,
     changes.flatMap(({ to }) => to?.oid ?? []),
@@ -69,20 +66,14 @@ async function stageContents(
   mkdirSync(store.pathOf(staging), 0o700)
   // Neither the user's git nor the next point lists what a crash leaves here.
   writeFileSync(store.pathOf(`${staging}/.gitignore`), '*\n')
-  const staged = new Map<string, string>()
-  for (const [index, { path, from, to }] of changes.entries()) {
-    if (to === undefined || (from !== undefined && isModeChange(from, to))) continue
-    const file = `${staging}/${index}`
+  for (const [index, { to }] of changes.entries()) {
+    if (to === undefined) continue
+    const file = store.pathOf(`${staging}/${index}`)
     const content = contents.get(to.oid) ?? Buffer.alloc(0)
-    if (isRegular(to)) stageFile(store.pathOf(file), content, to)
-    else symlinkSync(content, store.pathOf(file))
-    staged.set(path, file)
+    if (isRegular(to)) stageFile(file, content, to)
+    else symlinkSync(content, file)
   }
-  return staged
 }
-
-const isModeChange = (from: TreeEntry, to: TreeEntry): boolean =>
-  from.oid === to.oid && isRegular(from) && isRegular(to)
 
 function stageFile(file: string | Buffer, content: Buffer, { mode }: TreeEntry): void {
   // The umask takes away what the user does not want on new files.
@@ -106,21 +97,22 @@ function deleteFile(store: PointStore, { path, from }: FileChange): boolean {
   return true
 }
 
-/** Puts a staged file in its place; without one, changes its mode. False if another program was there. */
-function placeFile(store: PointStore, { path, from, to }: FileChange, staged: string | undefined): boolean {
+/** Puts a staged file in its place. False if what is there is not as expected. */
+function placeFile(
+  store: PointStore,
+  { path, from, to }: { path: string; from?: TreeEntry; to: TreeEntry },
+  staged: string,
+): boolean {
   if (hasLinkAbove(store, path)) return false
-  const target = store.pathOf(path)
   const disk = readDiskEntry(store, path)
   if (isAsIn(store, disk, to)) return true
   if (disk.kind === 'directory') removeEmptyDirectories(store, path)
   else if (!isAsIn(store, disk, from)) return false
-  const file = staged === undefined ? target : store.pathOf(staged)
-  if (disk.kind === 'entry' && to !== undefined && isRegular(to) && disk.stat.isFile())
-    copyPermissions(disk.stat, file, to)
-  if (staged === undefined) return true
+  if (disk.kind === 'entry' && isRegular(disk.entry) && isRegular(to))
+    copyPermissions(disk.stat, store.pathOf(staged), to)
   // Not with `recursive`: of EROFS and EIO, Node 20 makes an ENOENT then.
   for (const parent of parentsOf(path).toReversed()) unless(['EEXIST'], () => mkdirSync(store.pathOf(parent)))
-  renameSync(file, target)
+  renameSync(store.pathOf(staged), store.pathOf(path))
   return true
 }
 

@@ -70,7 +70,10 @@ export const errorTable = {
   ),
   POINT_FAILED: entry(4, 'Try again; `stint doctor` looks at the restore points.', true),
   POINT_DAMAGED: entry(4, 'Undo other change sets; `stint doctor` says what is missing.'),
-  UNDO_CONFLICT: entry(4, 'Nothing was changed. Undo other paths (`-- PATH`), or edit these by hand.'),
+  UNDO_CONFLICT: entry(
+    4,
+    'Nothing was changed. Undo what came later first, or other paths (`-- PATH`), or edit these by hand.',
+  ),
   UNDO_NEEDS_FORCE: entry(4, 'Look at it with `stint diff`, then use --force.'),
   UNDO_STALE: entry(4, 'Look at the change again and repeat the command: nothing was changed.', true),
   UNDO_UNFINISHED: entry(4, 'Run `stint undo --continue` to finish it, or `stint undo --abort`.'),

@@ -108,7 +108,8 @@ export const setTable = (
       { title: 'ID', cell: ({ id }) => id, cut: 'end', least: 8 },
       { title: 'TIME', cell: ({ began_at }) => formatTime(began_at, zone) },
       { title: 'WHO', cell: authorOf, cut: 'end', least: 8 },
-      { title: 'SESSION', cell: ({ session_id }) => session_id, cut: 'middle', least: 9, spare: 1 },
+      // An undo has a session of its own, which nobody has to know.
+      { title: 'SESSION', cell: sessionOf, cut: 'middle', least: 9, spare: 1 },
       { title: 'FILES', cell: ({ files }) => files.length, align: 'right' },
       { title: 'ADDED', cell: ({ added }) => `+${added}`, align: 'right' },
       { title: 'REMOVED', cell: ({ removed }) => `-${removed}`, align: 'right', spare: 3 },
@@ -117,6 +118,8 @@ export const setTable = (
     ],
     columns,
   )
+
+const sessionOf = ({ kind, session_id }: DescribedSet): string | null => (kind === 'turn' ? session_id : null)
 
 /** The people's name of who made a change set. */
 export const authorOf = ({ kind, agent, session_id }: DescribedSet): string =>

@@ -70,7 +70,10 @@ export const redoCommand = defineBareCommand({
   async run(context, { options }): Promise<DescribedUndo> {
     const opened = await openChangeSets(options.workspace)
     const last = opened.sets.findLast(({ kind, undone }) => kind === 'undo' && undone === 'no')
-    if (last === undefined) throw new StintError('NOT_FOUND', 'there is no undo here to take back')
+    if (last === undefined)
+      throw new StintError('NOT_FOUND', 'there is no undo here to take back', {
+        hint: '`stint changes` shows what was undone.',
+      })
     return await showAndWrite(context, await planUndoOf(opened, [last], { isRedo: true }), options)
   },
   render: renderUndo,

@@ -36,7 +36,9 @@ export function pathsInRoot(root: string, paths: readonly string[], directory = 
   return paths.map((path) => {
     const real = realParentPath(resolve(directory, path))
     if (!isWithin(real, root) || real === root)
-      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${root}`)
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${root}`, {
+        hint: 'Name files and directories of this workspace, or use --workspace.',
+      })
     return latin1Of(real.slice(root.length + 1))
   })
 }
@@ -61,7 +63,9 @@ export function chooseSets(sets: readonly ChangeSet[], what = 'last'): ChangeSet
   const sessionId = chooseSession(sets, what)
   const ownSets = sets.filter((set) => set.session_id === sessionId && isOpenToChoice(set))
   if (ownSets.length > 0) return ownSets
-  throw new StintError('NOT_FOUND', `everything that ${sessionId} changed is undone, or it changed nothing`)
+  throw new StintError('NOT_FOUND', `everything that ${sessionId} changed is undone, or it changed nothing`, {
+    hint: '`stint changes` shows it; `stint redo` takes the last undo back.',
+  })
 }
 
 /** The session that a name means; of an agent, its newest one, unless several of its sessions live. */
