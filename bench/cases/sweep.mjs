@@ -15,7 +15,7 @@ function plant({ newRequestId }, root, identity) {
 }
 
 /** Nanoseconds a scratch, dead or living. */
-function sweepAmong({ place, library }, dead) {
+async function sweepAmong({ place, library }, dead) {
   const tmp = place.renew()
   const scratch = library.createScratch()
   const { root } = scratch
@@ -23,7 +23,7 @@ function sweepAmong({ place, library }, dead) {
   for (let i = 0; i < living; i++) plant(library, root.path, me)
   for (let i = 0; i < dead; i++) plant(library, root.path, { ...me, pid: 0x7ffffff0 })
   const start = process.hrtime.bigint()
-  const { removed, kept } = library.sweepSync({ root })
+  const { removed, kept } = await library.sweep({ root })
   const cost = Number(process.hrtime.bigint() - start)
   assert.deepEqual([removed.length, kept.length], [dead, living + 1])
   assert(readdirSync(tmp).length > 0)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startHandler as handle } from '../../test/support/handlers.ts'
 import { type Finished, until, World } from '../../test/support/world.ts'
 import { openRoot } from '../scratch/root.ts'
-import { sweepSync } from '../sweep/sweep.ts'
+import { sweep } from '../sweep/sweep.ts'
 
 function expectNoStackTrace({ stdout, stderr }: Finished): void {
   expect(stdout + stderr).not.toMatch(/\n\s+at /)
@@ -126,15 +126,15 @@ test('a sweep leaves an expired output alone while its run lives', async () => {
   const running = handle(world, 'expired-output', world.tmp)
   await until('the output is there', () => existsSync(join(world.tmp, 'ready')))
   const sweepLater = () =>
-    sweepSync({
+    sweep({
       root: openRoot({ STINT_TMP_ROOT: world.tmp }),
       clock: { now: () => Date.now() + 3_600_000, mono: () => 0 },
     })
-  sweepLater()
+  await sweepLater()
   writeFileSync(join(world.tmp, 'go'), '')
   const { output } = (await running.finished).envelope().data as { output: string }
   expect(existsSync(output)).toBe(true)
   expect(basename(dirname(dirname(output)))).toBe('out')
-  sweepLater()
+  await sweepLater()
   expect(existsSync(output)).toBe(false)
 })

@@ -14,7 +14,7 @@ import { expect, test, vi } from 'vitest'
 import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { newRequestId } from '../base/text/id.ts'
-import { sweepSync } from '../sweep/sweep.ts'
+import { sweep } from '../sweep/sweep.ts'
 import { cleanupCommand } from './create-in.ts'
 import { readOwner } from './owner.ts'
 import { openRoot } from './root.ts'
@@ -92,7 +92,7 @@ test('an output outlives the scratch, and its command removes it', async () => {
   expect(codeOf(() => scratch.output('x', { keepSeconds: -1 }))).toBe('ARG_ERROR')
 })
 
-test('the time to keep an output counts from the end of the scratch', () => {
+test('the time to keep an output counts from the end of the scratch', async () => {
   const { root } = here.scratch
   let now = Date.now()
   const clock = { now: () => now, mono: () => 0 }
@@ -101,10 +101,10 @@ test('the time to keep an output counts from the end of the scratch', () => {
   now += 600_000
   scratch.remove()
   now += 59_000
-  sweepSync({ root, clock })
+  await sweep({ root, clock })
   expect(existsSync(output)).toBe(true)
   now += 2000
-  sweepSync({ root, clock })
+  await sweep({ root, clock })
   expect(existsSync(output)).toBe(false)
 })
 

@@ -5,10 +5,9 @@ import { deadPid, plant } from '../../test/support/plant.ts'
 import { World } from '../../test/support/world.ts'
 import { newRequestId } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { runToEnd } from '../base/process/event-loop.ts'
 import { keptScratches } from '../scratch/owner.ts'
 import { openRoot } from '../scratch/root.ts'
-import { sweepSync } from './sweep.ts'
+import { sweep } from './sweep.ts'
 import { listEntries } from './inventory.ts'
 
 const dayMs = 86_400_000
@@ -30,8 +29,8 @@ test('the inventory marks exactly the entries that a sweep removes, with the sam
   mkdirSync(join(world.root, 'out', `${newRequestId()}-1`))
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
 
-  const seen = runToEnd(listEntries(root, now))
-  const { removed, kept } = sweepSync({ root, clock: { now: () => now, mono: () => 0 } })
+  const seen = await listEntries(root, now)
+  const { removed, kept } = await sweep({ root, clock: { now: () => now, mono: () => 0 } })
   const fates = (entries: readonly { path: string; reason: string }[]): string[] =>
     entries.map(({ path, reason }) => `${path} ${reason}`).sort()
   expect(fates(seen.filter(({ orphan }) => orphan))).toEqual(fates(removed))

@@ -6,7 +6,7 @@ import { measureSteps, SpaceCounter, type TreeSize } from '../base/fs/measure-tr
 import { isWithin } from '../base/fs/paths.ts'
 import { ownDirectoryProblem } from '../base/fs/private-file.ts'
 import { systemClock } from '../base/process/clock.ts'
-import { runInTurns } from '../base/process/event-loop.ts'
+import { giveWay, runInTurns } from '../base/process/event-loop.ts'
 import { type Liveness, liveness } from '../base/process/liveness.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { isRequestId, isSessionId, requestIdIn } from '../base/text/id.ts'
@@ -94,16 +94,16 @@ export function sumEntries(entries: readonly MeasuredEntry[]): EntryTotals {
   }
 }
 
-/** Lists every entry of the root with the verdict of a sweep, and changes nothing. Yields between entries. */
-export function* listEntries(root: ScratchRoot, now: number): Generator<void, TempEntry[]> {
+/** Lists every entry of the root with the verdict of a sweep, and changes nothing. */
+export async function listEntries(root: ScratchRoot, now: number): Promise<TempEntry[]> {
   const listings = directoriesIn('all', { root, dryRun: true }).map((each) =>
     listWithoutFollowing(each, root),
   )
   const seen: JudgedEntry[] = []
   for (const { directory, names } of listings.filter(({ directory }) => directory.kind !== 'tracked')) {
     for (const name of names) {
-      yield
-      const judged = yield* judgeEntry(directory, name, now)
+      await giveWay()
+      const judged = await judgeEntry(directory, name, now)
       if (judged !== undefined) seen.push(judged)
     }
   }
@@ -113,8 +113,8 @@ export function* listEntries(root: ScratchRoot, now: number): Generator<void, Te
   const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
   for (const { directory, names } of listings.filter(({ directory }) => directory.kind === 'tracked')) {
     for (const name of names) {
-      yield
-      const fate = scratches.get(name) ?? (yield* judgeEntry(directory, name, now))
+      await giveWay()
+      const fate = scratches.get(name) ?? (await judgeEntry(directory, name, now))
       if (exists(join(root.tracked, name))) entries.push(describeTracked(root, name, fate, now))
     }
   }
@@ -220,7 +220,7 @@ export async function measureEntries(
   const entries: MeasuredEntry[] = []
   const counter = new SpaceCounter()
   try {
-    for (const entry of await runInTurns(listEntries(root, now)))
+    for (const entry of await listEntries(root, now))
       entries.push(await measureEntry(entry, () => systemClock.mono() > end, counter))
   } catch (error) {
     throw codedError(error, `look at ${root.path}`)

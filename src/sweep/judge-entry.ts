@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
+import { giveWay } from '../base/process/event-loop.ts'
 import { liveness } from '../base/process/liveness.ts'
 import { geteuid } from '../base/process/platform.ts'
 import { isRequestId, isSessionId, requestIdIn } from '../base/text/id.ts'
@@ -20,19 +21,19 @@ export interface JudgedEntry {
   verdict: SweepVerdict
 }
 
-/** Inspects an entry and judges it; undefined if it has disappeared. Yields so that the caller can pause. */
-export function* judgeEntry(
+/** Inspects an entry and judges it; undefined if it has disappeared. */
+export async function judgeEntry(
   directory: SweptDirectory,
   name: string,
   now: number,
-): Generator<void, JudgedEntry | undefined> {
+): Promise<JudgedEntry | undefined> {
   const facts = gatherFacts(directory, name)
   if (facts === undefined) return undefined
   const path = join(directory.path, name)
   const verdict = decideFate(facts, now)
   // Where age alone decides, everything in the tree must be old, not only the entry itself.
   const ifYoung = verdict.remove && facts.type === 'directory' ? keptWhileYoung[verdict.reason] : undefined
-  const isYoung = ifYoung !== undefined && (yield* hasChangesSince(path, now - unprovenAgeMs))
+  const isYoung = ifYoung !== undefined && (await hasChangesSince(path, now - unprovenAgeMs))
   return { directory, path, facts, verdict: isYoung ? { remove: false, reason: ifYoung } : verdict }
 }
 
@@ -45,11 +46,11 @@ const keptWhileYoung: Partial<Record<SweepVerdict['reason'], KeepReason>> = {
 const maxEntriesToCheck = 100_000
 
 /** Whether anything in a tree changed since a time. An unreadable directory counts as changed. */
-function* hasChangesSince(top: string, since: number): Generator<void, boolean> {
+async function hasChangesSince(top: string, since: number): Promise<boolean> {
   const directories = [top]
   let checked = 0
   for (let path = directories.pop(); path !== undefined; path = directories.pop()) {
-    yield
+    await giveWay()
     try {
       for (const name of readdirSync(path)) {
         const entry = join(path, name)

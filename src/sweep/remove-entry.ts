@@ -2,6 +2,7 @@ import { basename, join } from 'node:path'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
 import { type DiskSpace, measureSteps, type SpaceCounter } from '../base/fs/measure-tree.ts'
 import { nothingRemoved, type Removal, type RemovalFailure } from '../base/fs/remove-tree.ts'
+import { runInTurns } from '../base/process/event-loop.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { listTracked, removeDeadTracked, deleteTrackedRecord } from '../scratch/tracked-record.ts'
 import { removeViaTrashSteps } from '../scratch/trash.ts'
@@ -54,19 +55,21 @@ export interface RemoveEntryOptions {
   dryRun?: SpaceCounter
   /** Removes at most this many entries of a tree now; the rest waits in the trash. */
   limit?: number
+  /** Called repeatedly during a removal, which it ends if it throws. */
+  onTurn?: () => void
 }
 
 /**
  * Removes the paths that a run tracks elsewhere, then the entry itself. In this order, because while the
  * scratch exists an interrupted sweep can start again.
  */
-export function* removeEntry(
+export async function removeEntry(
   { directory, path, facts }: Omit<JudgedEntry, 'verdict'>,
   reason: RemoveReason,
   options: RemoveEntryOptions,
   report: SweepReport,
-): Generator<void> {
-  yield* removeTrackedBy(directory, basename(path), options, report)
+): Promise<void> {
+  await removeTrackedBy(directory, basename(path), options, report)
   if (directory.kind === 'tracked') {
     // `removeDeadTracked` deletes a record with its paths. An unfinished rewrite has none.
     if (!options.dryRun && !isRequestId(basename(path)) && directory.root !== undefined)
@@ -74,20 +77,23 @@ export function* removeEntry(
     return
   }
   const removal = options.dryRun
-    ? yield* measureOnly(path, options.dryRun)
-    : yield* removeViaTrashSteps(directory.root ?? { trash: directory.path }, path, {
-        measure: true,
-        limit: options.limit,
-      })
+    ? await measureOnly(path, options.dryRun)
+    : await runInTurns(
+        removeViaTrashSteps(directory.root ?? { trash: directory.path }, path, {
+          measure: true,
+          limit: options.limit,
+        }),
+        options.onTurn,
+      )
   addToReport(report, { path, type: facts.type, reason }, removal)
 }
 
-function* removeTrackedBy(
+async function removeTrackedBy(
   { kind, root }: SweptDirectory,
   name: string,
-  { dryRun, limit }: RemoveEntryOptions,
+  { dryRun, limit, onTurn }: RemoveEntryOptions,
   report: SweepReport,
-): Generator<void> {
+): Promise<void> {
   if (root === undefined || !isRequestId(name)) return
   // A trash entry may have the name of a run that still exists; that run's tracked paths stay.
   if (kind === 'trash' && exists(join(root.runs, name))) return
@@ -96,15 +102,15 @@ function* removeTrackedBy(
     for (const { path, sweepable } of listTracked(root, name)) {
       if (!sweepable) continue
       const type = isRealDirectory(path) ? 'directory' : 'file'
-      addToReport(report, { path, type, reason }, yield* measureOnly(path, dryRun))
+      addToReport(report, { path, type, reason }, await measureOnly(path, dryRun))
     }
     return
   }
-  const removed = yield* removeDeadTracked(root, name, { measure: true, limit })
+  const removed = await runInTurns(removeDeadTracked(root, name, { measure: true, limit }), onTurn)
   for (const { path, type, removal } of removed) addToReport(report, { path, type, reason }, removal)
 }
 
-function* measureOnly(path: string, counter: SpaceCounter): Generator<void, Removal> {
-  const { bytes, disk_bytes } = yield* measureSteps(path, { counter })
+async function measureOnly(path: string, counter: SpaceCounter): Promise<Removal> {
+  const { bytes, disk_bytes } = await runInTurns(measureSteps(path, { counter }))
   return { ...nothingRemoved(), bytes, disk_bytes }
 }

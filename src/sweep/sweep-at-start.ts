@@ -19,8 +19,8 @@ export async function sweepAtStart(scratch: OwnScratch, now: number = Date.now()
   try {
     if (!takeTurnIfDue(join(root.trash, sweptStamp), atMostEveryMs, now) || isAlone(scratch)) return
     // Loaded only here: most runs have nothing to sweep, and start faster without it.
-    const { sweepSync } = await import('./sweep.ts')
-    sweepSync({ root, budgetMs })
+    const { sweep } = await import('./sweep.ts')
+    await sweep({ root, budgetMs })
   } catch {
     // The run itself reports a full disk or a lost permission.
   }

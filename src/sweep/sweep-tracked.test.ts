@@ -17,7 +17,7 @@ import { measureTree } from '../base/fs/measure-tree.ts'
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
-import { sweepSync } from './sweep.ts'
+import { sweep as sweepNow } from './sweep.ts'
 
 test('the tracked paths of a dead run are removed, unless another file or a mount is there now', async () => {
   await using world = new World()
@@ -179,11 +179,11 @@ test('a record without an owner, or never finished, is removed when it is a day 
   for (const name of [newRequestId(), `.4711-${ulid()}.tmp`]) writeFileSync(join(tracked, name), '{"torn')
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   const later = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
-  const reasons = sweepSync({ root, clock: later(23) }).kept.map(({ reason }) => reason)
+  const reasons = (await sweepNow({ root, clock: later(23) })).kept.map(({ reason }) => reason)
   expect(reasons).toEqual(['owner-alive', 'ownerless', 'ownerless'])
-  expect(sweepSync({ root, dryRun: true, clock: later(25) }).failures).toEqual([])
+  expect((await sweepNow({ root, dryRun: true, clock: later(25) })).failures).toEqual([])
   expect(readdirSync(tracked)).toHaveLength(2)
-  expect(sweepSync({ root, clock: later(25) }).failures).toEqual([])
+  expect((await sweepNow({ root, clock: later(25) })).failures).toEqual([])
   expect(existsSync(tracked)).toBe(false)
 })
 

@@ -20,7 +20,7 @@ import { isRoot, isRunning, stintBin, until, World } from '../../test/support/wo
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { identify, ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
-import { sweepSync } from './sweep.ts'
+import { sweep as sweepNow } from './sweep.ts'
 
 const inHours = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
 
@@ -58,7 +58,7 @@ test('a sweep whose time is over before it begins still removes something, so a 
   for (let left = 30; left > 0; left--) {
     // What a run that has just ended leaves to its guard does not count.
     mkdirSync(join(root.trash, newRequestId()))
-    const { removed } = sweepSync({ root, budgetMs: -1 })
+    const { removed } = await sweepNow({ root, budgetMs: -1 })
     expect(removed.map(({ reason }) => reason)).toEqual(['trash', 'owner-dead'])
   }
   expect(world.leftovers()).toEqual([basename(alive)])
@@ -142,7 +142,7 @@ test('an owner record that is a FIFO or a file protects the scratch, however old
   const paths = [plant(world, undefined), plant(world, undefined)]
   await world.start('mkfifo', [`${paths[0]}.owner`]).finished
   writeFileSync(`${paths[1]}.owner`, '')
-  const { removed, kept } = sweepSync({ root: openRoot(world.env), clock: inHours(48) })
+  const { removed, kept } = await sweepNow({ root: openRoot(world.env), clock: inHours(48) })
   const reasons = kept.filter(({ path }) => paths.includes(path)).map(({ reason }) => reason)
   expect([removed, reasons]).toEqual([[], ['unreadable', 'unreadable']])
 })
@@ -174,11 +174,11 @@ test('an owner record that a power cut has damaged protects its scratch for a da
   const [lone = ''] = damaged
   rmSync(lone, { recursive: true })
   const root = openRoot(world.env)
-  expect(sweepSync({ root, clock: inHours(23) })).toMatchObject({
+  expect(await sweepNow({ root, clock: inHours(23) })).toMatchObject({
     removed: [],
     kept: damaged.map(() => ({ reason: 'ownerless' })),
   })
-  expect(sweepSync({ root, clock: inHours(25) }).removed).toHaveLength(3)
+  expect((await sweepNow({ root, clock: inHours(25) })).removed).toHaveLength(3)
   expect(readdirSync(world.runs)).toEqual([])
 })
 
@@ -273,14 +273,14 @@ test('outputs of a run that may be alive outlast their time', async () => {
     mkdirSync(outputOf(path), { recursive: true, mode: 0o700 })
     dayOld(outputOf(path))
   }
-  const outputsAfter = (hours: number): string[] => {
-    sweepSync({ root, clock: inHours(hours) })
+  const outputsAfter = async (hours: number): Promise<string[]> => {
+    await sweepNow({ root, clock: inHours(hours) })
     return readdirSync(root.out).sort()
   }
   const names = [unreadable, elsewhere].map((path) => basename(outputOf(path))).sort()
-  expect(outputsAfter(1)).toEqual(names)
-  expect(outputsAfter(23)).toEqual(names)
-  expect(outputsAfter(25)).toEqual([basename(outputOf(unreadable))])
+  expect(await outputsAfter(1)).toEqual(names)
+  expect(await outputsAfter(23)).toEqual(names)
+  expect(await outputsAfter(25)).toEqual([basename(outputOf(unreadable))])
 })
 
 test('a scratch whose owner cannot be proven dead stays while anything in it is young', async () => {
@@ -293,14 +293,14 @@ test('a scratch whose owner cannot be proven dead stays while anything in it is 
   utimesSync(fresh, tomorrow / 1000, tomorrow / 1000)
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   const later = { now: () => tomorrow, mono: () => 0 }
-  expect(sweepSync({ root, clock: later })).toMatchObject({
+  expect(await sweepNow({ root, clock: later })).toMatchObject({
     removed: [],
     kept: [{ reason: 'owner-unknown' }],
   })
   rmSync(fresh)
-  expect(sweepSync({ root, clock: { ...later, now: () => tomorrow + 25 * 3_600_000 } }).removed).toHaveLength(
-    1,
-  )
+  expect(
+    (await sweepNow({ root, clock: { ...later, now: () => tomorrow + 25 * 3_600_000 } })).removed,
+  ).toHaveLength(1)
 })
 
 test('a scratch whose owner cannot be proven dead is removed after a day without changes', async () => {
@@ -309,8 +309,8 @@ test('a scratch whose owner cannot be proven dead is removed after a day without
   const alive = plant(world, ownIdentity())
   const later = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
-  expect(sweepSync({ root, clock: later(23) }).removed).toEqual([])
-  const { removed } = sweepSync({ root, clock: later(25) })
+  expect((await sweepNow({ root, clock: later(23) })).removed).toEqual([])
+  const { removed } = await sweepNow({ root, clock: later(25) })
   expect(removed.map(({ path }) => path).sort()).toEqual(unproven.sort())
   expect(world.leftovers()).toEqual([basename(alive)])
 })

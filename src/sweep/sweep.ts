@@ -2,12 +2,18 @@ import { join } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { SpaceCounter } from '../base/fs/measure-tree.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
-import { runInTurns, runToEnd } from '../base/process/event-loop.ts'
+import { giveWay } from '../base/process/event-loop.ts'
 import { ownedRun } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
 import { removeEntry, type RemoveEntryOptions, emptyReport, type SweepReport } from './remove-entry.ts'
-import { type SweepScope, directoriesIn, listSwept } from './swept-directories.ts'
+import {
+  directoriesIn,
+  listSwept,
+  type SweepScope,
+  type SweptDirectory,
+  type SweptListing,
+} from './swept-directories.ts'
 import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {
@@ -45,94 +51,97 @@ const leastEntries = 100
 const entriesPerTreeInBudget = 500
 
 /** Sweeps, giving way to the event loop. */
-export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => runInTurns(sweepSteps(options))
+export const sweep = async (options: SweepOptions = {}): Promise<SweepReport> =>
+  await new Sweep(options).run()
 
-/** Sweeps at once. */
-export const sweepSync = (options: SweepOptions = {}): SweepReport => runToEnd(sweepSteps(options))
+class Sweep {
+  readonly #options: SweepOptions
+  readonly #clock: Clock
+  readonly #end: number
+  readonly #removal: RemoveEntryOptions
+  readonly #report = emptyReport()
+  readonly #keptOnPurpose: JudgedEntry[] = []
+  readonly #seen = new Set<string>()
+  #done = 0
+  #total = 0
+  #isLate = false
+  /** The error that `onProgress` has thrown. */
+  #stop: { error: unknown } | undefined
 
-function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
-  const report = emptyReport()
-  const progress = { done: 0, total: 0 }
-  const steps = sweepDirectories(options, report, progress)
-  try {
-    for (;;) {
-      const { done } = steps.next()
-      const { bytesFreed, diskBytesFreed } = report
-      options.onProgress?.({ ...progress, bytesFreed, diskBytesFreed })
-      if (done) return report
-      yield
+  constructor(options: SweepOptions) {
+    const { clock = systemClock, budgetMs } = options
+    this.#options = options
+    this.#clock = clock
+    this.#end = clock.mono() + (budgetMs ?? Number.POSITIVE_INFINITY)
+    this.#removal = {
+      dryRun: options.dryRun ? new SpaceCounter('last') : undefined,
+      limit: budgetMs === undefined ? undefined : entriesPerTreeInBudget,
+      onTurn: () => this.#tellProgress(),
     }
-  } finally {
-    // After an error in `onProgress`, this closes the directories that the removal holds open.
-    steps.return(undefined)
   }
-}
 
-function* sweepDirectories(
-  options: SweepOptions,
-  report: SweepReport,
-  progress: { done: number; total: number },
-): Generator<void> {
-  const clock = options.clock ?? systemClock
-  const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
-  const removal: RemoveEntryOptions & Pick<SweepOptions, 'olderThanMs'> = {
-    dryRun: options.dryRun ? new SpaceCounter('last') : undefined,
-    limit: options.budgetMs === undefined ? undefined : entriesPerTreeInBudget,
-    olderThanMs: options.olderThanMs,
+  async run(): Promise<SweepReport> {
+    const directories = directoriesIn(this.#options.scope ?? 'all', this.#options)
+    const listings = directories.map((directory) => listSwept(directory))
+    this.#total = listings.reduce((sum, { names }) => sum + names.filter(isCounted).length, 0)
+    for (const listing of listings) await this.#sweepDirectory(listing)
+    if (this.#isLate) return { ...this.#report, complete: false }
+    for (const judged of markSuperseded(this.#keptOnPurpose)) await this.#apply(judged)
+    this.#tellProgress()
+    return this.#report
   }
-  const directories = directoriesIn(options.scope ?? 'all', options)
-  const listings = directories.map((directory) => listSwept(directory))
-  progress.total = listings.reduce((sum, { names }) => sum + names.filter(isCounted).length, 0)
 
-  const keptOnPurpose: JudgedEntry[] = []
-  const seen = new Set<string>()
-  let isLate = false
-  for (const { directory, names } of listings) {
-    const removedBefore = report.entriesRemoved
-    for (const [index, name] of fromRandomStart(names, options.budgetMs).entries()) {
-      yield
-      if (clock.mono() > end && (report.entriesRemoved > removedBefore || index >= leastEntries)) {
-        isLate = true
-        break
-      }
-      if (isCounted(name)) progress.done += 1
+  async #sweepDirectory({ directory, names }: SweptListing): Promise<void> {
+    const removedBefore = this.#report.entriesRemoved
+    for (const [index, name] of fromRandomStart(names, this.#options.budgetMs).entries()) {
+      await giveWay()
+      this.#tellProgress()
+      const hasProgress = this.#report.entriesRemoved > removedBefore || index >= leastEntries
+      this.#isLate ||= this.#clock.mono() > this.#end && hasProgress
+      if (this.#isLate) return
+      if (isCounted(name)) this.#done += 1
       // The record of tracked paths was handled with the scratch of the same name.
-      if (directory.kind === 'tracked' && seen.has(name)) continue
-      seen.add(name)
-      try {
-        const judged = yield* judgeEntry(directory, name, clock.now())
-        if (judged?.verdict.reason === 'kept-on-purpose') keptOnPurpose.push(judged)
-        else if (judged !== undefined) yield* applyVerdict(judged, clock.now(), removal, report)
-      } catch (error) {
-        // An entry that cannot be inspected must not stop the sweep of the rest.
-        const path = join(directory.path, name)
-        report.failures.push({ path, type: 'directory', error: errorCode(error) ?? String(error) })
-      }
+      if (directory.kind === 'tracked' && this.#seen.has(name)) continue
+      this.#seen.add(name)
+      await this.#sweepEntry(directory, name)
     }
   }
-  if (isLate) {
-    report.complete = false
-    return
+
+  async #sweepEntry(directory: SweptDirectory, name: string): Promise<void> {
+    try {
+      const judged = await judgeEntry(directory, name, this.#clock.now())
+      if (judged?.verdict.reason === 'kept-on-purpose') this.#keptOnPurpose.push(judged)
+      else if (judged !== undefined) await this.#apply(judged)
+    } catch (error) {
+      if (this.#stop !== undefined) throw this.#stop.error
+      // An entry that cannot be inspected must not stop the sweep of the rest.
+      const path = join(directory.path, name)
+      this.#report.failures.push({ path, type: 'directory', error: errorCode(error) ?? String(error) })
+    }
   }
-  for (const judged of markSuperseded(keptOnPurpose))
-    yield* applyVerdict(judged, clock.now(), removal, report)
+
+  /** Removes an entry, or reports why it stays. */
+  async #apply(judged: JudgedEntry): Promise<void> {
+    const { path, facts, verdict } = judged
+    const { olderThanMs } = this.#options
+    const { remove, reason } = keepIfTooYoung(verdict, facts.changedAt, this.#clock.now(), olderThanMs)
+    if (!remove) this.#report.kept.push({ path, reason })
+    else await removeEntry(judged, reason, this.#removal, this.#report)
+  }
+
+  #tellProgress(): void {
+    const { bytesFreed, diskBytesFreed } = this.#report
+    try {
+      this.#options.onProgress?.({ done: this.#done, total: this.#total, bytesFreed, diskBytesFreed })
+    } catch (error) {
+      this.#stop = { error }
+      throw error
+    }
+  }
 }
 
 /** The record of an owner goes with its scratch. */
 const isCounted = (name: string): boolean => ownedRun(name) === undefined
-
-/** Removes an entry, or reports why it stays. */
-function* applyVerdict(
-  judged: JudgedEntry,
-  now: number,
-  { olderThanMs, ...removal }: RemoveEntryOptions & Pick<SweepOptions, 'olderThanMs'>,
-  report: SweepReport,
-): Generator<void> {
-  const { path, facts } = judged
-  const { remove, reason } = keepIfTooYoung(judged.verdict, facts.changedAt, now, olderThanMs)
-  if (!remove) report.kept.push({ path, reason })
-  else yield* removeEntry(judged, reason, removal, report)
-}
 
 /** Starts at a random name, so that sweeps with a budget do not spend it on the same living runs. */
 function fromRandomStart(names: readonly string[], budgetMs: number | undefined): readonly string[] {

@@ -2,7 +2,6 @@ import { join, relative, resolve } from 'node:path'
 import { codedError } from '../base/errors/stint-error.ts'
 import { exists, listIfReadable } from '../base/fs/exists.ts'
 import { isWithin, realParentPath } from '../base/fs/paths.ts'
-import { runInTurns } from '../base/process/event-loop.ts'
 import { type ContextLine, contextsContaining, readContexts } from '../scratch/context-log.ts'
 import { readOwner } from '../scratch/owner.ts'
 import { findRoot, type ScratchRoot } from '../scratch/root.ts'
@@ -47,7 +46,7 @@ export async function tracePath(path: string, now: number): Promise<TracedPath |
 async function traceIn(root: ScratchRoot, path: string, now: number): Promise<TracedPath | undefined> {
   // The root is listed by its real path.
   const target = realParentPath(resolve(path))
-  const entries = await runInTurns(listEntries(root, now))
+  const entries = await listEntries(root, now)
   const inside = entries.find((entry) => isWithin(target, entry.path))
   const tracked = inside === undefined ? findTracked(root, target) : undefined
   const entry = inside ?? entries.find((entry) => entry.path === tracked?.record)

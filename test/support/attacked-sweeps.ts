@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { openRoot } from '../../src/scratch/root.ts'
-import { sweepSync } from '../../src/sweep/sweep.ts'
+import { sweep as sweepNow } from '../../src/sweep/sweep.ts'
 import { grow } from './grow.ts'
 import { deadPid, plant } from './plant.ts'
 import { startSwapper } from './swapper.ts'
@@ -31,9 +31,9 @@ export async function attackedSweeps(atLeast: { rounds: number; swaps: number })
   const before = treeHash(outside)
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   const report: AttackReport = { swaps: 0, removed: 0, crashes: [], outsideIsSame: true, leftovers: [] }
-  const sweepOnce = (): void => {
+  const sweepOnce = async (): Promise<void> => {
     try {
-      report.removed += sweepSync({ root }).removed.length
+      report.removed += (await sweepNow({ root })).removed.length
     } catch (error) {
       report.crashes.push(error)
     }
@@ -43,10 +43,10 @@ export async function attackedSweeps(atLeast: { rounds: number; swaps: number })
   for (let round = 0; round < atLeast.rounds || attacker.swaps() < atLeast.swaps; round++) {
     await new Promise(setImmediate)
     for (let i = 0; i < 2; i++) plantTree(world)
-    sweepOnce()
+    await sweepOnce()
   }
   await attacker.stop()
-  const last = sweepSync({ root })
+  const last = await sweepNow({ root })
   report.swaps = attacker.swaps()
   report.outsideIsSame = treeHash(outside) === before
   const spared = last.kept.filter(({ reason }) => reason === 'symlink' || reason === 'ownerless')

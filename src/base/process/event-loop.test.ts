@@ -14,6 +14,8 @@ test('an operation in turns that is aborted ends with the reason, and gives back
       isOpen = false
     }
   }
-  await expect(runInTurns(operation(), interruption.signal)).rejects.toThrow('interrupted')
+  await expect(runInTurns(operation(), () => interruption.signal.throwIfAborted())).rejects.toThrow(
+    'interrupted',
+  )
   expect(isOpen).toBe(false)
 })

@@ -56,22 +56,22 @@ export function runToEnd<Result>(steps: Generator<void, Result>): Result {
 }
 
 /**
- * Runs a stepwise operation to its end, and lets the event loop run between steps. Throws the signal's reason
- * at the next step after it was aborted.
+ * Runs a stepwise operation to its end, and lets the event loop run between steps. `onTurn` is called before
+ * each step; if it throws, the operation ends, and closes the files that it has open.
  */
 export async function runInTurns<Result>(
   steps: Generator<void, Result>,
-  signal?: AbortSignal,
+  onTurn: () => void = () => {},
 ): Promise<Result> {
-  for (;;) {
-    // Before the first step, too: short operations in a row would keep the event loop as one long one does.
-    await giveWay()
-    if (signal?.aborted) {
-      // The operation closes the files that it has open.
-      steps.return(undefined as never)
-      throw signal.reason
+  try {
+    for (;;) {
+      // Before the first step, too: short operations in a row would keep the event loop as one long one does.
+      await giveWay()
+      onTurn()
+      const step = steps.next()
+      if (step.done) return step.value
     }
-    const step = steps.next()
-    if (step.done) return step.value
+  } finally {
+    steps.return(undefined as never)
   }
 }

@@ -19,7 +19,7 @@ import { errorTable } from '../../base/errors/error-table.ts'
 import { newRequestId, newSessionId, ulid } from '../../base/text/id.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { openRoot } from '../../scratch/root.ts'
-import { sweepSync } from '../sweep.ts'
+import { sweep as sweepNow } from '../sweep.ts'
 import { renderSweep, type SweepData, sweepFailure } from './sweep.ts'
 
 const dead = () => ({ ...ownIdentity(), pid: deadPid })
@@ -258,10 +258,10 @@ test('exactly that age is old enough for --older-than, which also applies to sup
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   const at = (now: number) => ({ now: () => now, mono: () => 0 })
   const changedAt = Date.now() + 10_000
-  const young = sweepSync({ root, olderThanMs: 60_000, clock: at(changedAt) })
+  const young = await sweepNow({ root, olderThanMs: 60_000, clock: at(changedAt) })
   expect(young.removed).toEqual([])
   expect(young.kept.filter(({ reason }) => reason === 'too-young')).toHaveLength(2)
-  const old = sweepSync({ root, olderThanMs: 60_000, clock: at(changedAt + 60_000) })
+  const old = await sweepNow({ root, olderThanMs: 60_000, clock: at(changedAt + 60_000) })
   expect(old.removed.map(({ reason }) => reason).sort()).toEqual(['owner-dead', 'superseded'])
   expect(existsSync(path)).toBe(false)
 })
