@@ -50,6 +50,12 @@ export class ConversationRecord {
     return Math.max(0, ...[...this.files.values()].map(({ last }) => last.generation))
   }
 
+  /** The size of all generations. */
+  get bytes(): number {
+    const versions = [...this.files.values()].flatMap((file) => [...file.versions.values()])
+    return versions.reduce((sum, version) => sum + storedBytes(version), 0)
+  }
+
   /** The transcript among the files: the one that was copied last, of those at the top. */
   get transcript(): StoredFile | undefined {
     const all = [...this.files.values()]
@@ -72,7 +78,7 @@ export class ConversationRecord {
 
 /** Is this the name of a transcript, and not of a file that belongs to one? */
 export const isTranscript = (name: string): boolean =>
-  /^[^/]+\.(?:jsonl(?:\.zst)?|json)$|^[^/]+\/events\.jsonl$/.test(name)
+  /^[^/]+(?:\.jsonl|\.jsonl\.zst|(?<!\.runtime)\.json)$|^[^/]+\/events\.jsonl$/.test(name)
 
 /** The name of the record in the directory of a conversation. */
 export const recordName = 'vault.jsonl'

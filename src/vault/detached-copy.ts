@@ -6,14 +6,11 @@ import { vaultDirectory } from './conversation-record.ts'
 const passedOn = /^(?:PATH|TMPDIR|(?:\w+_)?HOME|CLAUDE_CONFIG_DIR|QWEN_RUNTIME_DIR)$/
 
 /**
- * Starts a process that copies what is new in a transcript into the vault, if the user has one. The caller is
- * a hook, for which an agent waits: this costs one `stat` and one `spawn`, waits for nothing and never
- * throws. The process runs in `/` and without the session's variables, so that it does not count as work of
- * the session, and at low priority. `program` is the path of `vault-copy.cjs`, which is beside the hook.
- *
- * `sessionId` is the agent's own id of the session; the files of a subagent belong to its session. `moment`:
- * `stop` if a turn is over, or a compaction is about to rewrite the transcript; `end` if the session is over,
- * so that its last line is taken even if it is torn; `start` copies all sessions of the agent, since some may
+ * Starts `program`, which copies what is new in a transcript into the vault, if the user has one. An agent
+ * waits for the caller, a hook: this costs one `stat` and one `spawn`, waits for nothing and never throws.
+ * The process runs in `/` and without the session's variables: it does not count as work of the session.
+ * `stop`: a turn is over, or a compaction is about to rewrite the transcript. `end`: the session is over, so
+ * its last line is taken even if it is torn. `start`: all sessions of the agent are copied, since some may
  * have ended without an event.
  */
 export function copyTranscriptDetached(

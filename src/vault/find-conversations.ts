@@ -20,7 +20,7 @@ export interface Source {
   id: string
   /** The agent's own directory. */
   root: string
-  /** The transcript first. An agent can have one name in two directories, as two copies of a conversation. */
+  /** Transcripts first. An agent can have one name in two directories, as two copies of a conversation. */
   files: SourceFile[]
   /** More files that the conversation needs, which takes a look into its transcript. */
   more?: () => SourceFile[]
@@ -48,7 +48,7 @@ export function findConversations(agent: VaultAgent): {
     finder.files.get(id)?.some(({ name }) => isTranscript(name)) ?? false
   const sources = [...finder.files].flatMap(([id, files]): Source[] => {
     if (!isWhole(id)) return []
-    files.sort(byImportance)
+    files.sort((a, b) => Number(isTranscript(b.name)) - Number(isTranscript(a.name)))
     return [{ agent, id, root, files, ...(agent === 'codex' && { more: () => finder.basesOf(files) }) }]
   })
   const emptied = agent === 'claude' ? [...finder.files.keys()].filter((id) => isUuid.test(id)) : []
@@ -129,15 +129,6 @@ class Finder {
     }
     return queue.slice(files.length)
   }
-}
-
-/** The transcript before the files in the side directory, and `.jsonl` before what else there is. */
-const byImportance = (a: SourceFile, b: SourceFile): number =>
-  rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1)
-
-const rank = (name: string): number => {
-  if (name.endsWith('/events.jsonl')) return 0
-  return (name.includes('/') ? 2 : 0) + (/\.jsonl(?:\.zst)?$/.test(name) ? 0 : 1)
 }
 
 /** The id in the first line of a transcript. */

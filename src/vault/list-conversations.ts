@@ -6,7 +6,7 @@ import { renameInto } from '../base/fs/atomic-file.ts'
 import { hasEntries, lstatIfExists } from '../base/fs/exists.ts'
 import { createPrivateFile } from '../base/fs/private-file.ts'
 import { isNumber, isRecord, parseObject } from '../base/text/fields.ts'
-import { type ConversationRecord, readRecord, storedBytes, storedIds } from './conversation-record.ts'
+import { type ConversationRecord, readRecord, storedIds } from './conversation-record.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
 import { findConversations, type Source } from './find-conversations.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
@@ -32,19 +32,13 @@ export interface Conversation {
   due_at: number | null
 }
 
-/** When an agent's conversations were all looked at, and when each of them was last there, by its id. */
-interface Look {
-  /** In milliseconds since the epoch; 0 if there was no look. */
-  at: number
-  seen: Readonly<Record<string, number>>
-}
-
 const lookPath = (vault: string, agent: string): string => join(vault, agent, '.last-look.json')
 
-function readLook(vault: string, agent: string): Look {
+/** When an agent's conversations were last looked at, 0 for never, and when each was last there, by id. */
+function readLook(vault: string, agent: string): { at: number; seen: Record<string, number> } {
   const text = ifPossible(() => readFileSync(lookPath(vault, agent), 'utf8')) ?? ''
   const { at, seen } = parseObject(text) ?? {}
-  return { at: isNumber(at) ? at : 0, seen: isRecord(seen) ? (seen as Look['seen']) : {} }
+  return { at: isNumber(at) ? at : 0, seen: isRecord(seen) ? (seen as Record<string, number>) : {} }
 }
 
 /** Notes which conversations an agent has now, if the vault has any of it. */
@@ -63,39 +57,31 @@ export function listConversations(
   const conversations = agents.flatMap((agent) => {
     const look = readLook(vault, agent)
     const retention = retentionMs(agent)
-    return storedIds(vault, agent).flatMap(
-      (id) => describe(agent, id, readRecord(join(vault, agent, id)), look, retention) ?? [],
-    )
+    return storedIds(vault, agent).flatMap((id): Conversation[] => {
+      const record = readRecord(join(vault, agent, id))
+      const last = record.transcript?.last
+      if (last === undefined) return []
+      const present = ifPossible(() => lstatIfExists(last.source))
+      const seenAt = look.seen[id] ?? 0
+      // An export of OpenCode has no source that stays.
+      const isLost = agent === 'opencode' ? seenAt < look.at : present === undefined
+      return [
+        {
+          agent,
+          id,
+          record,
+          files: record.files.size,
+          bytes: record.bytes,
+          generations: record.lastGeneration,
+          last_at: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
+          source: last.source,
+          lost_after: isLost ? Math.max(seenAt, last.at) : null,
+          due_at: present && retention !== undefined ? Math.round(present.mtimeMs + retention) : null,
+        },
+      ]
+    })
   })
   return conversations.sort((a, b) => b.last_at - a.last_at)
-}
-
-function describe(
-  agent: VaultAgent,
-  id: string,
-  record: ConversationRecord,
-  look: Look,
-  retention: number | undefined,
-): Conversation | undefined {
-  const last = record.transcript?.last
-  if (last === undefined) return undefined
-  const present = ifPossible(() => lstatIfExists(last.source))
-  const seenAt = look.seen[id] ?? 0
-  // An export of OpenCode has no source that stays.
-  const isLost = agent === 'opencode' ? seenAt < look.at : present === undefined
-  const versions = [...record.files.values()].flatMap((file) => [...file.versions.values()])
-  return {
-    agent,
-    id,
-    record,
-    files: record.files.size,
-    bytes: versions.reduce((sum, line) => sum + storedBytes(line), 0),
-    generations: record.lastGeneration,
-    last_at: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
-    source: last.source,
-    lost_after: isLost ? Math.max(seenAt, last.at) : null,
-    due_at: present && retention !== undefined ? Math.round(present.mtimeMs + retention) : null,
-  }
 }
 
 /** What a conversation was about, with secrets, and where; by the beginning of its transcript. */

@@ -9,8 +9,9 @@ import { exists, isRealDirectory, listIfReadable, lstatIfExists } from '../base/
 import { isWithin } from '../base/fs/paths.ts'
 import { makePrivateDirectories, writeAll } from '../base/fs/private-file.ts'
 import { openRegular, readSmallFile } from '../base/fs/regular-file.ts'
-import { ancestorsOf, pidExists } from '../base/process/platform.ts'
+import { ancestorsOf, pidExists, readProcessStat } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
+import { parseObject } from '../base/text/fields.ts'
 import {
   type ConversationRecord,
   type CopyLine,
@@ -170,5 +171,10 @@ function notedProcess(agent: VaultAgent, id: string): number | undefined {
   const directory = join(agentRoot(agent), 'sessions')
   const names = listIfReadable(directory).filter((name) => /^\d+\.json$/.test(name))
   const pids = names.map((name) => Number.parseInt(name, 10)).filter(pidExists)
-  return pids.find((pid) => readSmallFile(join(directory, `${pid}.json`))?.includes(`"${id}"`))
+  return pids.find((pid) => {
+    const note = parseObject(readSmallFile(join(directory, `${pid}.json`)) ?? '')
+    const { started = note?.procStart } = readProcessStat(pid) ?? {}
+    // A killed process leaves its note, and another process may have its pid by now.
+    return note?.sessionId === id && String(note.procStart ?? started) === String(started)
+  })
 }

@@ -7,18 +7,16 @@ import { vaultAgents } from './places.ts'
 import { linesOf, type TranscriptLine } from './read-conversation.ts'
 import { entriesOf } from './transcript.ts'
 
-/** A line of a transcript in which a text was found, in the form of a found event of a session. */
+/**
+ * A line of a transcript in which a text was found, in the form of a found event of a session: `seq` is the
+ * number of the line, `path` its file, `type` the agent and who said it (`claude.user`).
+ */
 export interface FoundLine {
   session: { id: string; title?: string }
-  /** The number of the line. */
   seq: number
-  /** Its time, or that of the conversation, in milliseconds since the epoch. */
   at: number
-  /** The agent, and who said it: `claude.user`. */
   type: string
-  /** The file of the conversation that has the line. */
   path: string
-  /** The text around the match, on one line, without secrets. */
   excerpt: string
 }
 

@@ -115,14 +115,22 @@ const titleChars = 2000
 
 /** What the beginning of a transcript says: the first words of the first prompt, and the workspace. */
 export function summaryOf(agent: string, head: string): { title?: string; workspace?: string } {
-  const [, cwd] = /"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head) ?? []
-  const workspace = cwd === undefined ? undefined : parseObject(`{"cwd":${cwd}}`)?.cwd
-  const entries = agent === 'opencode' ? exportedEntries(head) : head.split('\n').flatMap(entriesOf)
-  // Agents put their own instructions into the first messages, as elements of XML.
-  const prompt = entries.find(({ who, text }) => who === 'user' && !/^\s*<[\w-]+>/.test(text))
-  const title = prompt?.text.replaceAll(/\s+/g, ' ').trim().slice(0, titleChars)
-  return {
-    ...(title !== undefined && title !== '' && { title }),
-    ...(isString(workspace) && { workspace }),
-  }
+  const workspace = firstString(head, /"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")/)
+  // An export is one document, of which the head is only a part.
+  const prompt =
+    agent === 'opencode' ? firstString(head, /"text"\s*:\s*("(?:[^"\\]|\\.)*")/) : firstPrompt(head)
+  const title = prompt?.replaceAll(/\s+/g, ' ').trim().slice(0, titleChars)
+  return { ...(title && { title }), ...(workspace && { workspace }) }
+}
+
+/** Agents put their own instructions into the first messages, as elements of XML. */
+const firstPrompt = (head: string): string | undefined =>
+  head
+    .split('\n')
+    .flatMap(entriesOf)
+    .find(({ who, text }) => who === 'user' && !/^\s*<[\w-]+>/.test(text))?.text
+
+function firstString(json: string, pattern: RegExp): string | undefined {
+  const value = parseObject(`{"value":${pattern.exec(json)?.[1] ?? null}}`)?.value
+  return isString(value) ? value : undefined
 }

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { type Finished, World } from '../../../test/support/world.ts'
+import { readProcessStat } from '../../base/process/platform.ts'
 
 const id = '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c'
 const token = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'
@@ -164,6 +165,20 @@ test('a conversation that a process has open is not restored', async () => {
   }
 })
 
+test('a note of Claude Code counts for the process that wrote it, not for a later one with its pid', async () => {
+  await using user = await User.open()
+  user.loseAll()
+  const note = (procStart: string): void =>
+    user.write(
+      join(user.home, `.claude/sessions/${process.pid}.json`),
+      JSON.stringify({ sessionId: id, procStart }),
+    )
+  note(String(readProcessStat(process.pid)?.started))
+  expect(await user.fail('restore', id)).toMatchObject({ code: 'SESSION_LOCKED' })
+  note('1')
+  expect(await user.run('restore', id)).toMatchObject({ id })
+})
+
 test('damage in the vault is not restored', async () => {
   await using user = await User.open()
   user.loseAll()
@@ -287,9 +302,11 @@ test('OpenCode is kept by its own export, once for each change, and given back a
   await using user = await User.open()
   const bin = join(user.tmp, 'bin')
   const state = (text: string, updated: number): void => {
+    const part = (text: string) => ({ info: { role: 'user' }, parts: [{ type: 'text', text }] })
+    // The title is found although the beginning of the export is no JSON.
     const document = {
       info: { id: 'ses_1', directory: '/work/app' },
-      messages: [{ info: { role: 'user' }, parts: [{ type: 'text', text }] }],
+      messages: [part(text), part('x'.repeat(100_000))],
     }
     user.write(join(user.tmp, 'list.json'), JSON.stringify([{ id: 'ses_1', updated }]))
     user.write(join(user.tmp, 'export.json'), JSON.stringify(document))
