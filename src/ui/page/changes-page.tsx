@@ -3,7 +3,7 @@ import type { ChangeList, ChangeRow, ChangeView, FileDiff, UndoPreview } from '.
 import { ask } from './actions.tsx'
 import { addressOf, claimsVersion, getJson, readOnly, useJson } from './api.ts'
 import { countOf, shortened, shown, shownCount } from './format.ts'
-import { Age, Ago, Copy, Empty, ErrorBox, ShellLine, StateMark } from './parts.tsx'
+import { Age, Ago, Copy, Empty, ErrorBox, Loading, ShellLine, StateMark } from './parts.tsx'
 import { goTo, linkTo, route } from './route.ts'
 
 /** The change sets of all workspaces, or of one: which session changed what, the newest first. */
@@ -11,8 +11,7 @@ export function ChangesPage() {
   const { key = '' } = route.value.query
   // A turn that begins or ends changes a claim.
   const { data, error } = useJson<ChangeList>(addressOf('/api/changes', { key }), claimsVersion())
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data === undefined) return <Loading error={error} />
   return (
     <>
       <div class="head">
@@ -87,8 +86,7 @@ export const ChangedLines = ({ added, removed }: { added: number; removed: numbe
 export function ChangeDetail({ id: place }: { id: string }) {
   const [key = '', id = ''] = place.split('.', 2)
   const { data, error } = useJson<ChangeView>(addressOf('/api/change', { key, id }), claimsVersion())
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data === undefined) return <Loading error={error} />
   return (
     <>
       <Head view={data} />

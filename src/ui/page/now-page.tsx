@@ -65,10 +65,12 @@ function NextStep({ next: { step, why } }: Pick<NowView, 'next'>) {
   return (
     <section>
       <h2>Next</h2>
-      <div class="panel row">
-        <p class="mono wrap">{shown(step)}</p>
-        <p class="small dim wrap">{shown(why)}</p>
-      </div>
+      <ul class="panel">
+        <li class="row">
+          <p class="mono wrap">{shown(step)}</p>
+          <p class="small dim wrap">{shown(why)}</p>
+        </li>
+      </ul>
     </section>
   )
 }

@@ -164,6 +164,10 @@ export function ErrorBox({ error }: { error: unknown }) {
   )
 }
 
+/** What a page shows until its first answer: that it loads, or why it cannot. */
+export const Loading = ({ error }: { error: unknown }) =>
+  error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+
 /** The name of a workspace: its last part stands out and stays, the way to it is cut where room is short. */
 export function Place({ name }: { name: string }) {
   const cut = name.lastIndexOf('/') + 1

@@ -1,42 +1,58 @@
 import type { SessionView, TranscriptView } from '../protocol.ts'
 import { ActionButton, trashAction, unlockAction } from './actions.tsx'
 import { useJson } from './api.ts'
-import { Ago, Choices, Copy, ErrorBox, Fact, StateMark } from './parts.tsx'
+import { Ago, Choices, Copy, Fact, Loading, StateMark } from './parts.tsx'
 import { countOf, formatBytes, shown, shownLines } from './format.ts'
 import { linkTo, route } from './route.ts'
 import { recordsVersion, Timeline } from './timeline.tsx'
-import { ConversationText, transcriptAddress, TranscriptDetail, TranscriptFacts } from './transcript.tsx'
+import {
+  ConversationText,
+  transcriptAddress,
+  TranscriptFacts,
+  TranscriptMark,
+  TranscriptTools,
+} from './transcript.tsx'
 
-/**
- * One session: its timeline, its conversation if the vault has that, and what to do with it. It follows the
- * session live. A conversation whose session is not recorded has a page of the same address.
- */
+/** One session as it was recorded, as its agent's conversation in the vault, or both: what happened in it. */
 export function SessionDetail({ id }: { id: string }) {
   const path = `/api/sessions/${encodeURIComponent(id)}`
-  const { data, error } = useJson<SessionView>(path, recordsVersion(id))
+  const { data: recorded, error } = useJson<SessionView>(path, recordsVersion(id))
   const { data: conversation } = useJson<TranscriptView>(transcriptAddress(id))
-  if (data === undefined) {
-    if (error === undefined) return <p class="dim">Loading…</p>
-    return conversation === undefined ? <ErrorBox error={error} /> : <TranscriptDetail id={id} />
-  }
-  const isConversation = route.value.query.view === 'transcript' && conversation !== undefined
+  if (recorded === undefined && (error === undefined || conversation === undefined))
+    return <Loading error={error} />
+  const transcript = conversation?.transcript
+  const isRead = recorded === undefined || route.value.query.view === 'transcript'
   return (
     <>
-      <Head view={data} />
-      {conversation !== undefined && <Views id={id} current={isConversation ? 'transcript' : ''} />}
+      <div class="head">
+        <h1>{shown(recorded?.title ?? transcript?.title ?? id)}</h1>
+        {recorded === undefined ? (
+          <TranscriptMark transcript={transcript} />
+        ) : (
+          <StateMark state={recorded.state} />
+        )}
+        <div class="tools">
+          {recorded === undefined ? (
+            <TranscriptTools transcript={transcript} />
+          ) : (
+            <SessionTools view={recorded} />
+          )}
+        </div>
+      </div>
+      {recorded !== undefined && conversation !== undefined && <Views id={id} isRead={isRead} />}
       <div class="with-side">
         <div>
-          <Unsettled unsettled={data.unsettled} />
-          {isConversation ? (
+          {recorded !== undefined && <Unsettled unsettled={recorded.unsettled} />}
+          {isRead && conversation !== undefined ? (
             <ConversationText view={conversation} />
           ) : (
-            <Timeline path={path} id={id} isHeld={data.holder?.liveness === 'alive'} />
+            <Timeline path={path} id={id} isHeld={recorded?.holder?.liveness === 'alive'} />
           )}
         </div>
         <div>
-          <SessionFacts view={data} />
-          {conversation !== undefined && <TranscriptFacts transcript={conversation.transcript} />}
-          <Slots slots={data.slots} />
+          {recorded !== undefined && <SessionFacts view={recorded} />}
+          {transcript !== undefined && <TranscriptFacts transcript={transcript} />}
+          {recorded !== undefined && <Slots slots={recorded.slots} />}
         </div>
       </div>
     </>
@@ -44,11 +60,11 @@ export function SessionDetail({ id }: { id: string }) {
 }
 
 /** What was recorded of a session, or what was said in it. */
-function Views({ id, current }: { id: string; current: string }) {
+function Views({ id, isRead }: { id: string; isRead: boolean }) {
   return (
     <Choices
       label="View"
-      current={current}
+      current={isRead ? 'transcript' : ''}
       options={[
         { value: '', text: 'Events', link: linkTo('sessions', id) },
         { value: 'transcript', text: 'Conversation', link: linkTo('sessions', id, { view: 'transcript' }) },
@@ -57,22 +73,18 @@ function Views({ id, current }: { id: string; current: string }) {
   )
 }
 
-function Head({ view }: { view: SessionView }) {
-  const { session_id, state, title, holder } = view
+function SessionTools({ view }: { view: SessionView }) {
+  const { session_id, holder } = view
   return (
-    <div class="head">
-      <h1>{shown(title ?? session_id)}</h1>
-      <StateMark state={state} />
-      <div class="tools">
-        <Copy label="Copy resume" text={`stint run --session ${session_id} --record -- COMMAND`} />
-        <Copy label="Copy fork" text={`stint sessions fork ${session_id}`} />
-        {holder === null ? (
-          <ActionButton action={trashAction(session_id)} />
-        ) : (
-          <ActionButton action={unlockAction(view)} />
-        )}
-      </div>
-    </div>
+    <>
+      <Copy label="Copy resume" text={`stint run --session ${session_id} --record -- COMMAND`} />
+      <Copy label="Copy fork" text={`stint sessions fork ${session_id}`} />
+      {holder === null ? (
+        <ActionButton action={trashAction(session_id)} />
+      ) : (
+        <ActionButton action={unlockAction(view)} />
+      )}
+    </>
   )
 }
 

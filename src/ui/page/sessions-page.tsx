@@ -157,7 +157,7 @@ function SessionLine({ row: { session_id, recorded, transcript } }: { row: Sessi
   const parts = [
     recorded?.tool ?? transcript?.agent_title ?? '',
     transcript?.lost_after == null ? '' : `last there ${day(transcript.lost_after)}`,
-    transcript?.due_at == null ? '' : `deleted ${day(transcript.due_at)}`,
+    transcript?.due_at == null ? '' : `to be deleted ${day(transcript.due_at)}`,
     recorded?.workspace ?? transcript?.workspace ?? '',
     recorded === null ? '' : countOf(recorded.records, 'record'),
     recorded === null || transcript === null ? '' : 'transcript kept',

@@ -16,7 +16,7 @@ const act = (seq: number, at: number): ActRow => ({
 })
 
 const namesOf = (events: EventRow[], acts: ActRow[]): (number | string)[] =>
-  rowsOf({ events, acts }).map((row) => ('event' in row ? row.event.seq : `a${row.act.seq}`))
+  rowsOf({ events, acts }, false).map(({ seq, key }) => seq ?? key.replace(/^act act_(\d+) .*/, 'a$1'))
 
 test('acts stand among the events of their time, newest first', () => {
   expect(namesOf([event(1, 10), event(2, 30)], [act(1, 5), act(2, 20), act(3, 40)])).toEqual([

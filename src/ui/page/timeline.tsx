@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { ActRow, EventPage, EventRow } from '../protocol.ts'
 import { addressOf, now, useJson } from './api.ts'
 import { countOf, shortDuration, shown, shownCount, shownLines } from './format.ts'
-import { At, clock, Copy, Empty, ErrorBox, Glyph } from './parts.tsx'
+import { At, clock, Copy, Empty, Glyph, Loading } from './parts.tsx'
 import { choose, route } from './route.ts'
 
 /** Events that are shown at once. */
@@ -22,8 +22,7 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
     () => document.querySelector('.event.target')?.scrollIntoView({ block: 'center' }),
     [at, data === undefined],
   )
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data === undefined) return <Loading error={error} />
   if (data.events.length + data.acts.length === 0)
     return <Empty title="Nothing was recorded yet.">Events appear here as they are written.</Empty>
   const oldest = data.events.find(({ seq }) => seq !== undefined)?.seq ?? 1
@@ -34,10 +33,11 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
         <span class="dim">{countOf(data.last, 'event')}</span>
       </h2>
       <ol class="panel timeline" aria-label="Timeline">
-        {rowsOf(data).map((row) => {
+        {rowsOf(data, isHeld).map((row) => {
           const isChosen = chosen.value === row.key
           const onChoose = (): void => void (chosen.value = isChosen ? '' : row.key)
-          return <Row key={row.key} {...{ row, at, isHeld, isChosen, onChoose }} />
+          const isTarget = row.seq !== undefined && String(row.seq) === at
+          return <Row key={row.key} {...{ row, isTarget, isChosen, onChoose }} />
         })}
       </ol>
       <p class="pager small dim">
@@ -58,99 +58,60 @@ export function Timeline({ path, id, isHeld }: { path: string; id: string; isHel
   )
 }
 
-interface LineProps {
-  isChosen: boolean
-  onChoose: () => void
+/** A row of the timeline: an event, an act with its outcome, or a note. */
+interface TimelineRow {
+  key: string
+  at: number
+  /** The number of an event. */
+  seq?: number
+  /** How an act ended; `late`: it has no outcome. */
+  state?: 'note' | 'late' | 'ok' | 'failed'
+  title: string
+  text: string
+  outcome?: string
+  durationMs?: number
+  detail: { title: string; text: string }
 }
 
-/** An event or an act, and all of it while it is chosen. */
 function Row({
   row,
-  at,
-  isHeld,
-  ...line
-}: LineProps & { row: TimelineRow; at: string | undefined; isHeld: boolean }) {
-  if ('act' in row)
-    return (
-      <li>
-        <ActLine act={row.act} isHeld={isHeld} {...line} />
-        {line.isChosen && <Detail title="Act" text={JSON.stringify(row.act, null, 2)} />}
-      </li>
-    )
-  return (
-    <li>
-      <EventLine event={row.event} isTarget={String(row.event.seq) === at} {...line} />
-      {line.isChosen && <EventDetail event={row.event} />}
-    </li>
-  )
-}
-
-function EventLine({
-  event,
   isTarget,
   isChosen,
   onChoose,
-}: LineProps & { event: EventRow; isTarget: boolean }) {
-  return (
-    <button
-      type="button"
-      class={`event${event.type === 'stint.turn' ? ' turn' : ''}${isTarget ? ' target' : ''}`}
-      data-seq={event.seq}
-      aria-expanded={isChosen}
-      onClick={onChoose}
-    >
-      <span class="seq dim">{event.seq ?? '…'}</span>
-      <strong class="cut">{typeText(event.type)}</strong>
-      <bdi class="cut text">{eventText(event.data)}</bdi>
-      <At class="time dim" at={event.at} />
-    </button>
-  )
-}
-
-/** The state of an act: done, failed, or without an outcome. */
-function stateOf({ type, outcome }: ActRow): 'note' | 'late' | 'ok' | 'failed' {
-  if (type === 'note') return 'note'
-  if (outcome === null) return 'late'
-  return outcome.ok ? 'ok' : 'failed'
-}
-
-/** An act: what it was to do, how it ended, and how long it took. */
-function ActLine({ act, isHeld, isChosen, onChoose }: LineProps & { act: ActRow; isHeld: boolean }) {
-  const state = stateOf(act)
-  const { error = null, duration_ms = 0 } = act.outcome ?? {}
-  const texts = {
-    note: 'Note',
-    late: isHeld ? 'No outcome yet' : 'No outcome',
-    ok: 'Done',
-    failed: error === null ? 'Failed' : `Failed: ${shown(error)}`,
-  }
-  return (
-    <button
-      type="button"
-      class={`event act${state === 'late' ? ' open' : ''}`}
-      data-act={state}
-      aria-expanded={isChosen}
-      onClick={onChoose}
-    >
-      <span class="seq dim">
-        <Glyph state={state} />
-      </span>
-      <strong class="cut">{shown(act.action, 60)}</strong>
-      <bdi class="cut text">{shown(act.subject ?? '')}</bdi>
-      <span class="cut">{texts[state]}</span>
-      {act.outcome !== null && <span class="dim">{shortDuration(duration_ms)}</span>}
-      <At class="time dim" at={act.at} />
-    </button>
-  )
-}
-
-function EventDetail({ event: { data, cut, masked } }: { event: EventRow }) {
-  const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
-  const remarks = [
-    ...(masked === true ? ['Secrets were replaced'] : []),
-    ...(cut === undefined ? [] : [`the first of ${shownCount(cut)} characters`]),
+}: {
+  row: TimelineRow
+  isTarget: boolean
+  isChosen: boolean
+  onChoose: () => void
+}) {
+  const { seq, state, title, text, outcome, durationMs, at, detail } = row
+  const looks = [
+    'event',
+    ...(title === 'Turn' ? ['turn'] : []),
+    ...(isTarget ? ['target'] : []),
+    ...(state === undefined ? [] : ['act']),
+    ...(state === 'late' ? ['open'] : []),
   ]
-  return <Detail title={remarks.join('; ')} text={text} />
+  return (
+    <li>
+      <button
+        type="button"
+        class={looks.join(' ')}
+        data-seq={seq}
+        data-act={state}
+        aria-expanded={isChosen}
+        onClick={onChoose}
+      >
+        <span class="seq dim">{state === undefined ? (seq ?? '…') : <Glyph state={state} />}</span>
+        <strong class="cut">{title}</strong>
+        <bdi class="cut text">{text}</bdi>
+        {outcome !== undefined && <span class="cut">{outcome}</span>}
+        {durationMs !== undefined && <span class="dim">{shortDuration(durationMs)}</span>}
+        <At class="time dim" at={at} />
+      </button>
+      {isChosen && <Detail {...detail} />}
+    </li>
+  )
 }
 
 function Detail({ title, text }: { title: string; text: string }) {
@@ -167,25 +128,54 @@ function Detail({ title, text }: { title: string; text: string }) {
   )
 }
 
-/** A row of the timeline: an event, or an act or note. */
-export type TimelineRow = { key: string } & ({ event: EventRow } | { act: ActRow })
-
 /** Events in their order and each act behind the events before it; all newest first. */
-export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>): TimelineRow[] {
+export function rowsOf({ events, acts }: Pick<EventPage, 'events' | 'acts'>, isHeld: boolean): TimelineRow[] {
   const rows: TimelineRow[] = []
   const rest = [...acts]
   const addActsBefore = (at: number): void => {
     for (let act = rest[0]; act !== undefined && act.at < at; act = rest[0]) {
-      rows.push({ key: `act ${act.act ?? act.seq} ${act.at}`, act })
+      rows.push(actRow(act, isHeld))
       rest.shift()
     }
   }
   for (const event of events) {
     addActsBefore(event.at)
-    rows.push({ key: `event ${event.seq}`, event })
+    rows.push(eventRow(event))
   }
   addActsBefore(Number.POSITIVE_INFINITY)
   return rows.toReversed()
+}
+
+function eventRow({ seq, at, type, data, masked, cut }: EventRow): TimelineRow {
+  const remarks = [
+    ...(masked === true ? ['Secrets were replaced'] : []),
+    ...(cut === undefined ? [] : [`the first of ${shownCount(cut)} characters`]),
+  ]
+  const text = typeof data === 'string' ? data : (JSON.stringify(data, null, 2) ?? '')
+  const detail = { title: remarks.join('; '), text }
+  return { key: `event ${seq}`, at, seq, title: typeText(type), text: eventText(data), detail }
+}
+
+/** An act: what it was to do, how it ended, and how long it took. While its session is held, it may go on. */
+function actRow(act: ActRow, isHeld: boolean): TimelineRow {
+  const { at, type, action, subject, outcome } = act
+  const row = {
+    key: `act ${act.act ?? act.seq} ${at}`,
+    at,
+    title: shown(action, 60),
+    text: shown(subject ?? ''),
+    detail: { title: 'Act', text: JSON.stringify(act, null, 2) },
+  }
+  if (type === 'note') return { ...row, state: 'note', outcome: 'Note' }
+  if (outcome === null) return { ...row, state: 'late', outcome: isHeld ? 'No outcome yet' : 'No outcome' }
+  const { ok, error, duration_ms: durationMs } = outcome
+  if (ok) return { ...row, state: 'ok', outcome: 'Done', durationMs }
+  return {
+    ...row,
+    state: 'failed',
+    outcome: error === null ? 'Failed' : `Failed: ${shown(error)}`,
+    durationMs,
+  }
 }
 
 /** Fields that say what an event is about, the best first. */

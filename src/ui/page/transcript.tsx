@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { ListedTranscript, TranscriptEntry, TranscriptView } from '../protocol.ts'
-import { addressOf, useJson } from './api.ts'
-import { Ago, At, Copy, Empty, ErrorBox, Fact, StateMark } from './parts.tsx'
+import { addressOf } from './api.ts'
+import { Ago, At, Copy, Empty, Fact, StateMark } from './parts.tsx'
 import { exactTime, formatBytes, shown, shownCount, shownLines } from './format.ts'
 import { choose, route } from './route.ts'
 
@@ -23,44 +23,17 @@ export function transcriptAddress(id: string): string {
   })
 }
 
-/** A conversation that is not recorded as a session, but kept in the vault. */
-export function TranscriptDetail({ id }: { id: string }) {
-  const { data, error } = useJson<TranscriptView>(transcriptAddress(id))
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
-  const { transcript } = data
-  return (
-    <>
-      <div class="head">
-        <h1>{shown(transcript.title ?? id)}</h1>
-        <TranscriptMark transcript={transcript} />
-        <TranscriptTools transcript={transcript} />
-      </div>
-      <div class="with-side">
-        <div>
-          <ConversationText view={data} />
-        </div>
-        <div>
-          <TranscriptFacts transcript={transcript} />
-        </div>
-      </div>
-    </>
-  )
-}
-
 /** Whether the agent still has a conversation, or only the vault. */
-export function TranscriptMark({ transcript: { lost_after } }: { transcript: ListedTranscript }) {
-  return <StateMark state={lost_after === null ? 'kept' : 'lost'} />
-}
+export const TranscriptMark = ({ transcript }: { transcript: ListedTranscript | undefined }) => (
+  <StateMark state={transcript?.lost_after == null ? 'kept' : 'lost'} />
+)
 
 /** What to run: the agent continues a conversation that it has; one that it has lost is restored first. */
-function TranscriptTools({ transcript: { id, resume, lost_after } }: { transcript: ListedTranscript }) {
-  return (
-    <div class="tools">
-      {lost_after !== null && <Copy label="Copy restore" text={`stint vault restore ${id}`} />}
-      {lost_after === null && resume !== null && <Copy label="Copy resume" text={resume} />}
-    </div>
-  )
+export function TranscriptTools({ transcript }: { transcript: ListedTranscript | undefined }) {
+  if (transcript === undefined) return null
+  const { id, resume, lost_after } = transcript
+  if (lost_after !== null) return <Copy label="Copy restore" text={`stint vault restore ${id}`} />
+  return resume === null ? null : <Copy label="Copy resume" text={resume} />
 }
 
 /** Who said what, in its order, a page at a time. */
@@ -160,7 +133,7 @@ export function TranscriptFacts({ transcript }: { transcript: ListedTranscript }
           {generations > 1 && `, ${generations} generations`}
         </Fact>
         {lost_after !== null && <Fact name="Last there">{exactTime(lost_after)}</Fact>}
-        {due_at !== null && <Fact name="Deleted">{exactTime(due_at)}</Fact>}
+        {due_at !== null && <Fact name="Deletion">{exactTime(due_at)}</Fact>}
       </ul>
     </section>
   )

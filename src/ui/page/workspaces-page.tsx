@@ -4,7 +4,7 @@ import { ActionButton, breakAction } from './actions.tsx'
 import { addressOf, claimsVersion, useJson } from './api.ts'
 import { activitySentence, partyName, shown, whatText } from './format.ts'
 import { LaneChart } from './lanes.tsx'
-import { Age, At, Choices, clock, Empty, ErrorBox, Place, ShellLine, StateMark } from './parts.tsx'
+import { Age, At, Choices, clock, Empty, ErrorBox, Loading, Place, ShellLine, StateMark } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 
 /** Every workspace and resource that has a claim, a waiter or a history. */
@@ -12,8 +12,7 @@ export function WorkspacesPage() {
   // The list is asked for again when the claims change.
   const version = claimsVersion()
   const { data, error } = useJson<WorkspaceList>('/api/workspaces', version)
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data === undefined) return <Loading error={error} />
   return (
     <>
       <div class="head">
@@ -63,8 +62,7 @@ export function WorkspaceDetail({ id }: { id: string }) {
   const to = useComputed(() => Math.ceil(clock.value / 10_000) * 10_000).value
   const address = addressOf('/api/workspace', { key: id, from: to - ms })
   const { data, error } = useJson<WorkspaceView>(address, claimsVersion())
-  if (data === undefined)
-    return error === undefined ? <p class="dim">Loading…</p> : <ErrorBox error={error} />
+  if (data === undefined) return <Loading error={error} />
   return (
     <>
       <div class="head">
