@@ -42,7 +42,7 @@ export const loaded = {
     'record-run': 'src/command/commands/record-run.ts',
     secrets: 'src/secrets/index.ts',
     sessions: 'src/session/commands/sessions.ts',
-    audit: 'src/session/commands/audit/audit.ts',
+    audit: 'src/session/commands/audit.ts',
     vault: 'src/vault/commands/vault.ts',
     postgres: 'src/postgres/commands/postgres.ts',
     'open-postgres': 'src/postgres/commands/open-postgres.ts',

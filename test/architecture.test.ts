@@ -81,16 +81,12 @@ const outsideDoors = new Set([
   'testing',
   'ui',
 ])
-/** Both session drivers share the log, which therefore has a door of its own. */
-const usesLogDoor = new Set(['postgres', 'testing'])
 
 test('a domain is imported from outside only through its index.ts', () => {
-  const isDoor = (from: string, to: string): boolean =>
-    to === `${folderOf(to)}/index.ts` || (to === 'session/log/index.ts' && usesLogDoor.has(folderOf(from)))
   const around = imports
     .filter(({ from, to }) => from.split('/')[0] !== to.split('/')[0])
     .filter(({ from, to }) => outsideDoors.has(folderOf(from)) && behindDoors.has(folderOf(to)))
-    .filter(({ from, to }) => !isDoor(from, to))
+    .filter(({ to }) => to !== `${folderOf(to)}/index.ts`)
     .map(({ from, to }) => `${from} imports ${to}`)
   expect(around).toEqual([])
 })

@@ -51,7 +51,7 @@ export const stintCommands: CommandGroup = {
     },
     audit: {
       summary: 'show acts that sessions recorded: intent and outcome',
-      load: async () => (await import('../session/commands/audit/audit.ts')).audit,
+      load: async () => (await import('../session/commands/audit.ts')).audit,
     },
     vault: {
       summary: "keep the agents' conversations, and give them back",

@@ -74,7 +74,7 @@ async function prepareChanges(name: string): Promise<Record<string, () => Promis
     release: () => released.release(),
     resume: () => open(resumed),
     remove: () => driver.remove(removed, {}),
-    fork: () => forkSession(driver, forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
+    fork: () => forkSession(driver, forked, undefined, revised(fork, Date.now(), { kind: 'fork' })),
     lease: () => lease(pool, `${name}-lease`, 'mine'),
   }
 }

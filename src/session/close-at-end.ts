@@ -1,4 +1,5 @@
-import { errorMessage } from '../base/errors/stint-error.ts'
+import { errorCode, errorMessage } from '../base/errors/stint-error.ts'
+import type { SessionLog } from './session-log.ts'
 
 /** A session that this process holds. */
 interface HeldByProgram {
@@ -33,4 +34,24 @@ export function closeAtEnd(session: HeldByProgram): () => void {
   if (held.size === 0) process.on('beforeExit', closeAll)
   held.add(session)
   return () => forget(session)
+}
+
+/** How often a process that could not give a session back tries again, in milliseconds. */
+const giveBackMs = 1000
+const waiting = new WeakSet<SessionLog>()
+
+/** Gives a session back. If that fails, on a full disk for example, it is tried again every second. */
+export async function giveBack(held: SessionLog): Promise<void> {
+  try {
+    await held.release()
+  } catch (error) {
+    if (errorCode(error) !== 'FENCED' && !waiting.has(held)) {
+      waiting.add(held)
+      setTimeout(() => {
+        waiting.delete(held)
+        void giveBack(held).catch(() => {})
+      }, giveBackMs).unref()
+    }
+    throw error
+  }
 }

@@ -26,7 +26,7 @@ import { type Manifest, revised } from './manifest.ts'
 import type { LogGroup, Medium, ReadableMedium, SessionContents } from './medium.ts'
 import { assertIntact, checkSessionId, logUnreadable, sessionLocked } from './session-errors.ts'
 import { turnType } from './state.ts'
-import { keyId } from './session-name.ts'
+import { keyId } from './create-manifest.ts'
 
 /**
  * Copies a session up to record `at` (all of it if undefined) into a new one that is not held. It takes no
@@ -36,7 +36,7 @@ export async function forkSession(
   medium: Medium,
   from: string,
   at: number | undefined,
-  manifestAt: (seq: number) => Manifest,
+  manifest: Manifest,
 ): Promise<void> {
   const source = await medium.read(from)
   const recovered = await recoverLogs(source)
@@ -47,7 +47,7 @@ export async function forkSession(
   const last = Math.max(recovered.audit.end.seq, source.ends.audit.seq)
   const audit = await readPart(source, 'audit', Math.max(journal.audited, isWhole ? last : 0))
   const ends = { journal: journal.end, audit: audit.end }
-  await medium.load(attesting(manifestAt(seq), ends), contentsOf(source, { journal, audit }))
+  await medium.load(attesting(manifest, ends), contentsOf(source, { journal, audit }))
 }
 
 /** The last record of a fork: `at`, or the `last` intact one. `ARG_ERROR` if there is no such record. */
@@ -63,9 +63,11 @@ function forkPoint(at: number | undefined, last: number): number {
  */
 const attesting = (manifest: Manifest, ends: LogEnds): Manifest => ({
   ...manifest,
-  revisions: manifest.revisions.map((revision) =>
-    revision.kind === 'fork' ? { ...revision, ...attestEnds(ends) } : revision,
-  ),
+  revisions: manifest.revisions.map(({ from, ...revision }) => ({
+    ...revision,
+    ...(from && { from: { ...from, seq: ends.journal.seq } }),
+    ...attestEnds(ends),
+  })),
 })
 
 /**

@@ -9,12 +9,18 @@ import { byLastActivity } from './manifest.ts'
 import type { Repair, repairSession as repair } from './repair.ts'
 import type { ListOptions, SessionSummary } from './store.ts'
 
-export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
-export type * from './built-in-medium.ts'
+export { auditRecordOf } from './state.ts'
 export { copySession } from './copy-session.ts'
-export { createStore, type MediumStore } from './create-store.ts'
-export { isVisible } from './events.ts'
-export { followEvents } from './follow-events.ts'
+export {
+  type BuiltInMedium,
+  type BuiltInStore,
+  createStore,
+  type MediumStore,
+  type RemovedSession,
+  type SessionFiles,
+} from './create-store.ts'
+export { isVisible } from './inspection.ts'
+export { followEvents } from './inspection.ts'
 export { type DiskUse, type MeasuredSessions, type UseKind, useKinds } from './files/disk-use.ts'
 export { FilesMedium, type FilesystemOptions, filesystemStore } from './files/medium.ts'
 export { sweepStagedSessions } from './files/staged-session.ts'
@@ -26,8 +32,15 @@ export {
   sessionState,
   silenceMs,
 } from './holder.ts'
-export { emptyLogEnds } from './log/codec.ts'
-export { isSameEnd, type LogEnd, type LogEnds, type LogName } from './log/codec.ts'
+export {
+  codecs,
+  emptyLogEnds,
+  isSameEnd,
+  type LogEnd,
+  type LogEnds,
+  type LogName,
+  maxInlineBytes,
+} from './log/codec.ts'
 export {
   attestedBy,
   type Facts,
@@ -39,16 +52,16 @@ export {
   revised,
   summarize,
 } from './manifest.ts'
-export { checkEventType } from './make-entry.ts'
+export { checkEventType } from './entries.ts'
 export { UncertainAppend } from './medium.ts'
 export type * from './medium.ts'
 export type { RecordNumbers, RepairedLog } from './repair.ts'
 export type { FoundRecord, Match, SearchQuery } from './search-query.ts'
 export * from './session-errors.ts'
-export { assertNameHasNoSecret, keyId } from './session-name.ts'
-export type { SessionSecrets } from './session-secrets.ts'
+export { assertNameHasNoSecret, keyId } from './create-manifest.ts'
+export type { SessionSecrets } from './entries.ts'
 export type * from './session.ts'
-export type { Slot, SlotOptions } from './slot.ts'
+export type { Slot, SlotOptions } from './state.ts'
 export { turnType } from './state.ts'
 export * from './store.ts'
 

@@ -1,20 +1,28 @@
 import { errorCode } from '../base/errors/stint-error.ts'
 import { checkStrings } from './create-manifest.ts'
-import { closeAtEnd } from './close-at-end.ts'
-import { readLatest, visibleEvents } from './events.ts'
+import { closeAtEnd, giveBack } from './close-at-end.ts'
+import { readLatest, visibleEvents } from './inspection.ts'
 import { beatMs } from './holder.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/codec.ts'
 import type { LogEntry, StoredReceipt } from './log/record.ts'
 import type { RecordOptions } from './log/writer.ts'
 import type { Manifest } from './manifest.ts'
-import { checkEvent, makeEventEntry, makeExactEntry } from './make-entry.ts'
+import { checkEvent, makeEventEntry, makeExactEntry, type RegisteredSecrets } from './entries.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { SessionLog } from './session-log.ts'
-import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, OpenAct, Session } from './session.ts'
-import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import { type FoldedState, isCritical, isWorthIt, slotType, turnType } from './state.ts'
+import {
+  checkExtension,
+  type FoldedState,
+  isCritical,
+  isWorthIt,
+  openSlot,
+  type Slot,
+  type SlotOptions,
+  slotType,
+  turnType,
+} from './state.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -216,7 +224,7 @@ export class LiveSession implements Session {
   }
 
   async tail(count: number): Promise<SessionEvent[]> {
-    return await readLatest(this.#held.newestFirst(), count)
+    return await readLatest(this.#held, count)
   }
 
   async fork(options: ForkOptions = {}): Promise<Session> {
@@ -315,25 +323,5 @@ export class LiveSession implements Session {
 
   #stopBeating(): void {
     clearInterval(this.#beating)
-  }
-}
-
-/** How often a process that could not give a session back tries again, in milliseconds. */
-const giveBackMs = 1000
-const waiting = new WeakSet<SessionLog>()
-
-/** Gives a session back. If that fails, on a full disk for example, it is tried again every second. */
-export async function giveBack(held: SessionLog): Promise<void> {
-  try {
-    await held.release()
-  } catch (error) {
-    if (errorCode(error) !== 'FENCED' && !waiting.has(held)) {
-      waiting.add(held)
-      setTimeout(() => {
-        waiting.delete(held)
-        void giveBack(held).catch(() => {})
-      }, giveBackMs).unref()
-    }
-    throw error
   }
 }

@@ -38,7 +38,7 @@ export interface ReadableMedium {
   readonly summary: SessionSummary
   /** Each log has at least this, as is known apart from the log; `sum` is '' if that is not known. */
   readonly ends: LogEnds
-  /** The lines of a log as it is now, in order or from the end. */
+  /** The lines of a log as it is now, from record `from` on or back; it may begin with lines before that. */
   regions(log: LogName, range: RegionRange): AsyncIterable<Region>
   /** The content of a blob in pieces; none if it is missing. */
   blob(sha256: string): AsyncIterable<Uint8Array>
@@ -64,7 +64,6 @@ export interface HeldMedium extends ReadableMedium {
    * tell whether they were added. If they were after all, the next append adds nothing and returns that end.
    */
   append(log: LogName, group: LogGroup): Promise<LogEnd>
-  /** Stores the content of a blob. */
   putBlob(sha256: string, content: Uint8Array): Promise<void>
   /** Replaces texts of the state. It is a cache: a crash may lose any of them, unless `isClosing`. */
   saveState(texts: ReadonlyMap<string, string>, isClosing: boolean): Promise<void>
@@ -78,51 +77,42 @@ export interface HeldMedium extends ReadableMedium {
   release(): Promise<void>
 }
 
-/** Why a session is taken, as other processes see it. */
+/** Why a session is taken, as other processes see it; `force` takes it from a living holder, too. */
 export interface SessionHold {
   kind: Holder['kind']
   purpose?: string
-  /** Take it from a living holder, too. */
   force?: boolean
 }
 
-/** Forwards from the record `from` on, or backwards from it. A medium may begin with lines before that. */
 export interface RegionRange {
   from: number
   backwards: boolean
 }
 
-/** Lines, each with its newline; only the last bytes of a log may lack one. Valid until the next region. */
-export interface Region {
-  bytes: Buffer
-  /** Where the bytes are, for reports: a file and an offset in it; '' and 0 if there is none. */
-  segment: string
-  offset: number
-}
-
-/** Lines that are added together. */
-export interface LogGroup {
-  lines: Buffer
-  /** Where the log ends with them. */
-  end: LogEnd
-  /** For lists: the time of the last record, and how many of the records end a turn. */
-  lastAt: number
-  turns: number
-}
-
-/** Where a log ends, and what follows its last record. */
-export interface LogTail {
-  end: LogEnd
-  segment: string
-  offset: number
-  torn: readonly Leftover[]
-}
-
-/** Bytes that are not read as records. */
+/** Bytes of a log: in reports, where they are in a file; '' and 0 if there is none. */
 export interface Leftover {
   segment: string
   offset: number
   bytes: number
+}
+
+/** Lines, each with its newline; only the last bytes of a log may lack one. Valid until the next region. */
+export interface Region extends Omit<Leftover, 'bytes'> {
+  bytes: Buffer
+}
+
+/** Lines that are added together: where the log ends with them, when, and with how many turns, for lists. */
+export interface LogGroup {
+  lines: Buffer
+  end: LogEnd
+  lastAt: number
+  turns: number
+}
+
+/** Where a log ends, and the bytes after its last record. */
+export interface LogTail extends Omit<Leftover, 'bytes'> {
+  end: LogEnd
+  torn: readonly Leftover[]
 }
 
 /** What `begin` has cut off, with a name for the copy that it keeps; bytes of writers that were fenced. */
@@ -131,10 +121,9 @@ export interface BegunLogs {
   ignored: Leftover[]
 }
 
-/** The contents of a session on its way into another one. */
+/** The contents of a session on its way into another one. `groups` finds the blobs: call `blobs` after it. */
 export interface SessionContents {
   groups(log: LogName): AsyncIterable<LogGroup>
-  /** Call it after `groups`, which find the blobs. */
   blobs(): AsyncIterable<{ sha256: string; content: Buffer }>
 }
 

@@ -1,6 +1,6 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import type { StoredRecord } from './log/record.ts'
-import { eventOf, isVisible } from './events.ts'
+import { eventOf, isVisible } from './inspection.ts'
 
 /** Where a pattern was found in a record. */
 export interface Match {

@@ -1,12 +1,11 @@
+import type { AuditRecord, UnsettledAct } from './store.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { ulid } from '../base/text/id.ts'
-import { type AuditRecord, auditRecordFrom, auditRecordOf, type UnsettledAct } from './audit-record.ts'
-import type { StoredReceipt } from './log/record.ts'
-import { type AuditFields, checkObject, makeAuditEntry } from './make-entry.ts'
+import { applyAuditRecord, auditRecordFrom, auditRecordOf, type FoldedState } from './state.ts'
+import type { LogEntry, StoredReceipt } from './log/record.ts'
+import { type AuditFields, checkObject, makeAuditEntry, type RegisteredSecrets } from './entries.ts'
 import type { SessionLog } from './session-log.ts'
-import type { RegisteredSecrets } from './session-secrets.ts'
-import { type FoldedState, applyAuditRecord } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
 
 /** What the act with a key does, as its intent says. */
@@ -34,8 +33,12 @@ export class SessionActs {
   readonly #log: AuditLog
   readonly #state: FoldedState
   readonly #secrets: RegisteredSecrets
-  /** Read from the audit log when the first act with a key is done. */
-  #known: KeyedActs | undefined
+  /** The acts with a key, by it. They are read from the audit log when the first act with a key is done. */
+  readonly #fates = new Map<string, Fate>()
+  /** The acts with a key that have no outcome yet, by their names. */
+  readonly #begun = new Map<string, Deed & { key: string }>()
+  #isRead = false
+  #reading: Promise<void> | undefined
   /** Work that adds lines to the audit log. An act with a key waits for it: a line may settle that act. */
   readonly #adding = new Set<Promise<unknown>>()
   readonly #running = new Map<string, { deed: Deed; result: Promise<unknown> }>()
@@ -81,43 +84,68 @@ export class SessionActs {
     await this.record({ ...outcome, action, phase: 'outcome', act })
   }
 
-  /** Appends a line to the audit log. */
+  /** Appends a line to the audit log. Acts with a key that begin meanwhile wait for it. */
   async record(fields: AuditFields): Promise<{ seq: number; hash: string }> {
-    const entry = makeAuditEntry(fields, this.#secrets.gate)
-    const applied = (receipt: StoredReceipt): void => this.#apply(auditRecordFrom(entry, receipt))
-    const { seq, hash = '' } = await this.#whileAdding(this.#log.append('audit', entry, { applied }))
-    return { seq, hash }
-  }
-
-  /** Takes a line that was added to the audit log, when it is durable. */
-  #apply(record: AuditRecord): void {
-    applyAuditRecord(this.#state, record)
-    this.#known?.add(record)
-  }
-
-  /** Waits for work that adds lines to the audit log. Acts with a key that begin meanwhile wait, too. */
-  async #whileAdding<T>(work: Promise<T>): Promise<T> {
-    this.#adding.add(work)
+    const adding = this.#append(makeAuditEntry(fields, this.#secrets.gate))
+    this.#adding.add(adding)
     try {
-      return await work
+      const { seq, hash = '' } = await adding
+      return { seq, hash }
     } finally {
-      this.#adding.delete(work)
+      this.#adding.delete(adding)
     }
   }
 
+  async #append(entry: LogEntry): Promise<StoredReceipt> {
+    // Lines are applied in their order, so none is added while the others are read.
+    await this.#reading?.catch(() => {})
+    const applied = (receipt: StoredReceipt): void => {
+      const record = auditRecordFrom(entry, receipt)
+      applyAuditRecord(this.#state, record)
+      if (this.#isRead) this.#apply(record)
+    }
+    return await this.#log.append('audit', entry, { applied })
+  }
+
+  /** Reads the acts with a key. If that fails, the next act reads again. */
+  async #read(): Promise<void> {
+    this.#fates.clear()
+    this.#begun.clear()
+    for await (const record of this.#log.records('audit')) this.#apply(auditRecordOf(record))
+    this.#isRead = true
+  }
+
+  #apply({ type, act, key, at, action, subject, ok, result, error }: AuditRecord): void {
+    if (act === undefined) return
+    if (type === 'intent' && key !== undefined) {
+      this.#begun.set(act, { key, action, subject })
+      this.#fates.set(key, { state: 'unsettled', act, at, action, subject })
+    }
+    const begun = this.#begun.get(act)
+    if (type !== 'outcome' || begun === undefined) return
+    this.#begun.delete(act)
+    const deed = { action: begun.action, subject: begun.subject }
+    this.#fates.set(
+      begun.key,
+      ok === false
+        ? { state: 'failed', message: error?.message ?? 'it failed', ...deed }
+        : { state: 'done', result, ...deed },
+    )
+  }
+
   async #performOnce<T>(key: string, act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
-    if (this.#adding.size > 0) await Promise.allSettled(this.#adding)
-    const acts = (this.#known ??= this.#read())
-    await acts.read
+    await this.#reading
+    while (this.#adding.size > 0) await Promise.allSettled(this.#adding)
+    if (!this.#isRead) await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     const recordedKey = this.#secrets.gate.text(key)
-    const before = acts.fateOf(recordedKey)
+    const before = this.#fates.get(recordedKey)
     if (before !== undefined) this.#refuseMismatch(key, before, act)
     refuseRepeat(key, before, again)
     const isDone = before?.state === 'done' && !again
     const result = isDone ? undefined : await this.#perform(act, perform)
     // The first call returns what was recorded, too, as every later one will: JSON, without secrets. A copy,
     // because the caller may change it.
-    const after = acts.fateOf(recordedKey)
+    const after = this.#fates.get(recordedKey)
     return after?.state === 'done' ? (structuredClone(after.result) as T) : (result as T)
   }
 
@@ -166,66 +194,6 @@ export class SessionActs {
         },
       )
     }
-  }
-
-  #read(): KeyedActs {
-    const acts = new KeyedActs(this.#log)
-    // One failed read must not fail every later act: the next act reads again.
-    acts.read.catch(() => (this.#known = undefined))
-    return acts
-  }
-}
-
-/** The keys of all acts so far, with how they ended. */
-class KeyedActs {
-  readonly #fates = new Map<string, Fate>()
-  readonly #begun = new Map<string, Deed & { key: string }>()
-  /** The lines that were added since the read began; undefined when it has ended. */
-  #added: AuditRecord[] | undefined = []
-  /** Resolves when the log was read. */
-  readonly read: Promise<void>
-
-  constructor(log: AuditLog) {
-    this.read = this.#read(log)
-  }
-
-  async #read(log: AuditLog): Promise<void> {
-    let last = 0
-    for await (const record of log.records('audit')) {
-      this.#apply(auditRecordOf(record))
-      last = record.seq
-    }
-    // The read ends where the log ended when it began, or later.
-    for (const record of this.#added ?? []) if (record.seq > last) this.#apply(record)
-    this.#added = undefined
-  }
-
-  /** Takes a line that was just added to the log. */
-  add(record: AuditRecord): void {
-    if (this.#added === undefined) this.#apply(record)
-    else this.#added.push(record)
-  }
-
-  fateOf(key: string): Fate | undefined {
-    return this.#fates.get(key)
-  }
-
-  #apply({ type, act, key, at, action, subject, ok, result, error }: AuditRecord): void {
-    if (act === undefined) return
-    if (type === 'intent' && key !== undefined) {
-      this.#begun.set(act, { key, action, subject })
-      this.#fates.set(key, { state: 'unsettled', act, at, action, subject })
-    }
-    const begun = this.#begun.get(act)
-    if (type !== 'outcome' || begun === undefined) return
-    this.#begun.delete(act)
-    const deed = { action: begun.action, subject: begun.subject }
-    this.#fates.set(
-      begun.key,
-      ok === false
-        ? { state: 'failed', message: error?.message ?? 'it failed', ...deed }
-        : { state: 'done', result, ...deed },
-    )
   }
 }
 

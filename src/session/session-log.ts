@@ -9,7 +9,7 @@ import { LogWriter, OperationQueue, type RecordBody, type RecordOptions } from '
 import { type Manifest, revised, type Revision } from './manifest.ts'
 import type { HeldMedium, LogTail, Medium, SessionHold } from './medium.ts'
 import { damageFound, sessionClosed } from './session-errors.ts'
-import type { RegisteredSecrets } from './session-secrets.ts'
+import type { RegisteredSecrets } from './entries.ts'
 import { brokenSlots, emptyState, type FoldedState, turnType } from './state.ts'
 import type { AppendOptions, RecoveryReport } from './store.ts'
 

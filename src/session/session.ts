@@ -1,7 +1,6 @@
-import type { UnsettledAct } from './audit-record.ts'
+import type { Slot, SlotOptions } from './state.ts'
 import type { Manifest } from './manifest.ts'
-import type { SessionSecrets } from './session-secrets.ts'
-import type { Slot, SlotOptions } from './slot.ts'
+import type { SessionSecrets } from './entries.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -11,6 +10,7 @@ import type {
   Receipt,
   RecoveryReport,
   SessionEvent,
+  UnsettledAct,
 } from './store.ts'
 
 /**

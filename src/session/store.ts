@@ -1,4 +1,3 @@
-import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import type { SecretRef } from '../secrets/index.ts'
 import type { Manifest } from './manifest.ts'
@@ -266,6 +265,41 @@ export interface NewAudit {
   detail?: unknown
   /** Secrets in it were replaced before it was passed in: the line will say so. */
   masked?: boolean
+}
+
+/** A line of the audit log. */
+export interface AuditRecord {
+  seq: number
+  /** Milliseconds since the epoch. */
+  at: number
+  /** An intent is recorded before an act, its outcome after; a note stands alone. */
+  type: 'intent' | 'outcome' | 'note'
+  /** Names the act; an outcome has its intent's. */
+  act?: string
+  action: string
+  subject?: string
+  key?: string
+  /** An outcome's: did it succeed? */
+  ok?: boolean
+  /** An outcome's: what the act returned. */
+  result?: unknown
+  /** An outcome's: why it failed. */
+  error?: { code?: string; message: string }
+  detail?: unknown
+  /** Secrets or tokens in it were replaced before it was written. */
+  masked?: true
+  /** Chains the line to the one before it. */
+  hash: string
+}
+
+/** An intent without an outcome: the act was performed, or not, or half. */
+export interface UnsettledAct {
+  act: string
+  seq: number
+  at: number
+  action: string
+  subject?: string
+  key?: string
 }
 
 export interface SnapshotPolicy {

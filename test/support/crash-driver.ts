@@ -22,7 +22,7 @@ import {
   openLog as openSessionLog,
   type SessionLog,
 } from '../../src/session/session-log.ts'
-import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
+import { RegisteredSecrets } from '../../src/session/entries.ts'
 import type { SessionSummary } from '../../src/session/store.ts'
 import { CrashDisk } from './crash-disk.ts'
 import type { SimulatedLocks } from './crash-locks.ts'

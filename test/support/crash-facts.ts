@@ -1,17 +1,17 @@
-import { auditRecordOf } from '../../src/session/audit-record.ts'
+import {
+  applyAuditRecord,
+  auditRecordOf,
+  emptyState,
+  type FoldedState,
+  slotType,
+  turnType,
+} from '../../src/session/state.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import type { LogName } from '../../src/session/log/codec.ts'
 import { verifyLogs } from '../../src/session/log/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
-import {
-  emptyState,
-  type FoldedState,
-  slotType,
-  applyAuditRecord,
-  turnType,
-} from '../../src/session/state.ts'
 import { readingOf } from './crash-driver.ts'
 
 /** The contents of a session's files, in terms of the workloads: each record has a name of its own. */

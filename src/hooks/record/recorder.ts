@@ -129,9 +129,9 @@ const hasPlaceholder = (record: object): boolean => /<(?:secret|masked)[:>]/.tes
 type Log = 'journal' | 'audit'
 
 /** The logs that contain a record with this mark: an earlier recorder may have died after writing it. */
-async function findMark({ inspect }: SessionStore, session: string, mark: string): Promise<Set<Log>> {
+async function findMark(store: SessionStore, session: string, mark: string): Promise<Set<Log>> {
   const found = new Set<Log>()
-  const { events, audit } = await inspect(session)
+  const { events, audit } = await store.inspect(session)
   for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')
   for await (const { detail } of audit()) if (markOf(detail) === mark) found.add('audit')
   return found

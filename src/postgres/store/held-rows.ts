@@ -1,6 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import {
   type BegunLogs,
+  codecs,
   factsOf,
   type HeldMedium,
   type Holder,
@@ -16,7 +17,6 @@ import {
   sessionFenced,
   UncertainAppend,
 } from '../../session/index.ts'
-import { codecs } from '../../session/log/index.ts'
 import { type Database, untilOnDisk } from '../database.ts'
 import type { SqlRow } from '../pool.ts'
 import { isUncertain, sqlState } from '../postgres-errors.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
-import { maxInlineBytes } from '../../session/log/index.ts'
+import { maxInlineBytes } from '../../session/index.ts'
 import { PostgresMedium } from './medium.ts'
 
 let server: PostgresServer

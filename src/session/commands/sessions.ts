@@ -13,7 +13,7 @@ export const sessions: CommandGroup = {
       summary: 'everything about one session',
       load: async () => (await import('./show.ts')).showCommand,
     },
-    tail: { summary: 'its newest events, or all', load: async () => (await import('./tail.ts')).tailCommand },
+    tail: { summary: 'its newest events, or all', load: async () => (await import('./show.ts')).tailCommand },
     search: {
       summary: 'find a text in all of them',
       load: async () => (await import('./search.ts')).searchCommand,
@@ -26,21 +26,21 @@ export const sessions: CommandGroup = {
     },
     repair: {
       summary: 'copy what is intact of a damaged one',
-      load: async () => (await import('./repair.ts')).repairCommand,
+      load: async () => (await import('./verify.ts')).repairCommand,
     },
     copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {
       summary: 'close one whose writer died or cannot be seen',
       load: async () => (await import('./unlock.ts')).unlockCommand,
     },
-    rm: { summary: 'move some to the trash', load: async () => (await import('./rm.ts')).rmCommand },
+    rm: { summary: 'move some to the trash', load: async () => (await import('./remove.ts')).rmCommand },
     restore: {
       summary: 'bring one back from the trash',
-      load: async () => (await import('./restore.ts')).restoreCommand,
+      load: async () => (await import('./remove.ts')).restoreCommand,
     },
     prune: {
       summary: 'move old ones to the trash',
-      load: async () => (await import('./prune.ts')).pruneCommand,
+      load: async () => (await import('./remove.ts')).pruneCommand,
     },
   },
   examples: [

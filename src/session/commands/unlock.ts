@@ -6,7 +6,7 @@ import type { Holder, SessionStore, SessionSummary } from '../index.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
 import { storeOption } from '../../cli/store.ts'
 import { formatAge } from '../../cli/text/format.ts'
-import { describeHolder } from './describe.ts'
+import { describeHolder } from './list.ts'
 import { openNamed } from './which-session.ts'
 
 export const unlockCommand = defineBareCommand({

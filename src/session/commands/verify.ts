@@ -1,10 +1,17 @@
-import { defineBareCommand } from '../../command/define-command.ts'
 import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { damageFound, type BuiltInStore, type Health } from '../index.ts'
-import { plural } from '../../cli/text/format.ts'
-import { openProgressBar } from '../../cli/terminal/progress.ts'
 import { openStore, storeOption } from '../../cli/store.ts'
+import { openProgressBar, showWork } from '../../cli/terminal/progress.ts'
+import { plural } from '../../cli/text/format.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import {
+  type BuiltInStore,
+  damageFound,
+  type Health,
+  type RecordNumbers,
+  type RepairedLog,
+  repairSession,
+} from '../index.ts'
 import { findId, idArgument } from './which-session.ts'
 
 export interface Verified {
@@ -80,17 +87,17 @@ async function idsToVerify(
 
 /** Verifies one session. Throws what is not damage: `NOT_FOUND`, `RESUME_MISMATCH`, a server that is away. */
 async function verifyOne(
-  { medium, inspect }: BuiltInStore,
+  store: BuiltInStore,
   id: string,
   onBytes: (done: number) => void,
 ): Promise<{ verified: Verified; error?: StintError }> {
   try {
-    const inspection = await inspect(id)
+    const inspection = await store.inspect(id)
     let health = await inspection.health(onBytes)
     // While a process writes, the first read may see half of a group. Damage shows in a second read, too.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
     const error = damageFound(id, health)
-    if (error !== undefined) await medium.noteDamage(id, error.message)
+    if (error !== undefined) await store.medium.noteDamage(id, error.message)
     const findings = [
       ...health.journal.findings,
       ...health.audit.findings,
@@ -113,3 +120,54 @@ const renderVerified = (sessions: readonly Verified[]): string =>
       ...findings.map((finding) => `  ${visibleText(finding)}`),
     ])
     .join('\n')
+
+export const repairCommand = defineBareCommand({
+  name: 'repair',
+  summary:
+    'Copies every intact record of a damaged session into a new session, and says what is missing. The damaged one stays as it is.',
+  options: { 'dry-run': { type: 'boolean', help: 'say what would be copied; make nothing' }, ...storeOption },
+  positionals: 'ID',
+  examples: [
+    ['stint sessions repair mine --dry-run', 'what is intact, and what is missing'],
+    ['stint sessions repair mine', 'copy what is intact; prints the new id'],
+  ],
+  async run(context, { options, positionals }) {
+    const store = await openStore(options.store, context.warn)
+    const { medium } = store
+    const id = await findId(store, idArgument(positionals))
+    const isDryRun = options['dry-run']
+    const repair = await showWork('repairing', context, async () => {
+      const damaged = (await medium.files?.readDamaged(id)) ?? {
+        medium: await medium.read(id),
+        isManifestDamaged: false,
+      }
+      return await repairSession(medium, damaged, { isDryRun, now: Date.now() })
+    })
+    return { ...repair, dry_run: isDryRun }
+  },
+  render({ session_id, from, manifest_damaged, journal, audit, incomplete, blobs }) {
+    const what = `${plural(journal.records, 'record')} and ${plural(audit.records, 'audit line')} of ${from}`
+    return [
+      session_id === null ? `${what} are intact: a repair would copy them` : `${session_id} has ${what}`,
+      ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool and workspace'] : []),
+      ...renderMissing('journal', journal),
+      ...renderMissing('audit log', audit),
+      ...incomplete.map(
+        (range) => `  journal: ${numbersOf(range)} written together with one that is missing`,
+      ),
+      ...blobs.map((sha256) => `  blob ${visibleText(sha256)} is missing or changed`),
+      `${from} stays as it is; \`stint sessions rm ${from}\` moves it to the trash`,
+    ].join('\n')
+  },
+})
+
+const renderMissing = (log: string, { missing, unreadable }: RepairedLog): string[] => [
+  ...missing.map((range) => `  ${log}: ${numbersOf(range)} missing`),
+  ...unreadable.map(
+    ({ segment, offset, bytes }) =>
+      `  ${log}: ${plural(bytes, 'byte')} of ${segment} from byte ${offset} on are no record`,
+  ),
+]
+
+const numbersOf = ({ from, to }: RecordNumbers): string =>
+  from === to ? `record ${from} is` : `records ${from} to ${to} are`

@@ -4,7 +4,7 @@ import { SessionWorld } from '../../../test/support/session-world.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { SessionStore } from '../store.ts'
 import { createManifest } from '../create-manifest.ts'
-import { RegisteredSecrets } from '../session-secrets.ts'
+import { RegisteredSecrets } from '../entries.ts'
 import { filesystemStore, FilesMedium } from './medium.ts'
 
 let world: SessionWorld

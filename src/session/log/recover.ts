@@ -1,17 +1,17 @@
 import type { Later } from '../../base/fs/disk.ts'
 import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { auditRecordOf } from '../audit-record.ts'
-import { attestedBy } from '../manifest.ts'
-import type { ReadableMedium } from '../medium.ts'
-import { logDamaged } from '../session-errors.ts'
 import {
   applyAuditRecord,
+  auditRecordOf,
   emptyState,
   type FoldedState,
   slotType,
   type StoredSlot,
   turnType,
 } from '../state.ts'
+import { attestedBy } from '../manifest.ts'
+import type { ReadableMedium } from '../medium.ts'
+import { logDamaged } from '../session-errors.ts'
 import { emptyLogEnds, type LogEnds, type LogName } from './codec.ts'
 import { readBlob } from './read.ts'
 import {

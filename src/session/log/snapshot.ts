@@ -1,7 +1,7 @@
+import type { UnsettledAct } from '../store.ts'
 import { isCount, isRecord, isString, parseObject } from '../../base/text/fields.ts'
-import type { UnsettledAct } from '../audit-record.ts'
-import type { ReadableMedium } from '../medium.ts'
 import { emptyState, type FoldedState, type StoredSlot } from '../state.ts'
+import type { ReadableMedium } from '../medium.ts'
 import {
   checksumBytes,
   isSameEnd,

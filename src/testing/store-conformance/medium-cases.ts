@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import {
+  codecs,
   emptyLogEnds,
   type HeldMedium,
   isSameEnd,
@@ -13,7 +14,6 @@ import {
   revised,
   type SessionContents,
 } from '../../session/index.ts'
-import { codecs } from '../../session/log/index.ts'
 import { codeOf, rejects, type StoreCases } from '../conformance-case.ts'
 
 const writer = { kind: 'writer', purpose: 'conformance' } as const

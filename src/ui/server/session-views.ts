@@ -7,9 +7,8 @@ import {
   sessionStates,
 } from '../../session/index.ts'
 import type { ActRow, EventPage, EventRow, ListedSession, SearchAnswer, SessionView } from '../protocol.ts'
-import { NewestItems } from '../../session/commands/audit/audit-lines.ts'
-import { describeSession } from '../../session/commands/describe.ts'
-import { listNewest } from '../../session/commands/list.ts'
+import { NewestItems } from '../../session/commands/audit-query.ts'
+import { describeSession, listNewest } from '../../session/commands/list.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './endpoints.ts'

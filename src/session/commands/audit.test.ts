@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../../test/support/session-world.ts'
-import { Terminal } from '../../../../test/support/terminal.ts'
+import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
 
 async function makeAudited(world: SessionWorld): Promise<void> {
   await using session = await world.store.create({ id: 'mine' })
