@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { after, sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, identify, liveness, ownIdentity } from '../base/process/liveness.ts'
-import { type Found, processesOf, signalProcess } from '../base/process/process-tree.ts'
+import { type LivingProcess, processesOf, signalProcess } from '../base/process/process-tree.ts'
 import { codedError, errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { ChildrenRecord } from '../scratch/index.ts'
 import type { ChildExit, RunChild } from './context.ts'
@@ -96,7 +96,7 @@ export class Children {
     for (let pass = 0; pass < killPasses; pass++) {
       const living = this.#living()
       if (living.length === 0) return
-      for (const each of living) signalProcess(each, 'SIGKILL')
+      for (const child of living) signalProcess(child, 'SIGKILL')
       sleep(1)
     }
   }
@@ -122,21 +122,21 @@ export class Children {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    for (const each of this.#living()) {
-      signalProcess(each, signal)
+    for (const child of this.#living()) {
+      signalProcess(child, signal)
       // A stopped process handles no signal until it continues.
-      signalProcess(each, 'SIGCONT')
+      signalProcess(child, 'SIGCONT')
     }
   }
 
-  #living(): Found[] {
+  #living(): LivingProcess[] {
     if (ownIdentity().started !== null) {
       const living = processesOf([...this.#identities, ...this.#seen.values()], this.#options.mark)
       for (const { pid, started } of living) this.#seen.set(pid, { ...ownIdentity(), pid, started })
       return living
     }
     return this.#identities
-      .filter((each) => liveness(each) === 'alive')
+      .filter((identity) => liveness(identity) === 'alive')
       .map(({ pid, started }) => ({ pid, started: started ?? 0 }))
   }
 
@@ -147,7 +147,7 @@ export class Children {
       const living = this.#living()
       if (living.length === 0) return true
       if (systemClock.mono() >= end) return false
-      if (repeated !== undefined) for (const each of living) signalProcess(each, repeated)
+      if (repeated !== undefined) for (const child of living) signalProcess(child, repeated)
       await after(pollMs)
     }
   }

@@ -90,8 +90,8 @@ function unknownCommand(group: CommandGroup, called: string, name: string): Stin
 }
 
 function unknownGroupOption(group: CommandGroup, called: string, option: string): StintError {
-  const known = ['help', ...(group.version === undefined ? [] : ['version']), ...Object.keys(commonOptions)]
-  const near = findClosest(option.replace(/^-+/, ''), known)
+  const names = ['help', ...(group.version === undefined ? [] : ['version']), ...Object.keys(commonOptions)]
+  const near = findClosest(option.replace(/^-+/, ''), names)
   return new StintError('ARG_ERROR', `${called} has no option ${option} of its own`, {
     hint:
       near === undefined
@@ -193,8 +193,8 @@ const isStream = ({ stream }: Command, args: unknown): boolean =>
 
 type Volume = Pick<Invocation, 'quiet' | 'verbose'>
 
-function readVolume({ options = {} }: Command, given: Readonly<Record<string, unknown>>): Volume {
-  const isOn = (name: keyof Volume): boolean => !Object.hasOwn(options, name) && given[name] === true
+function readVolume({ options = {} }: Command, values: Readonly<Record<string, unknown>>): Volume {
+  const isOn = (name: keyof Volume): boolean => !Object.hasOwn(options, name) && values[name] === true
   const volume = { quiet: isOn('quiet'), verbose: isOn('verbose') }
   if (volume.quiet && volume.verbose)
     throw new StintError('ARG_ERROR', '--quiet and --verbose exclude each other')

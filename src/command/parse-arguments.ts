@@ -63,8 +63,9 @@ function valueWithout(name: string, spec: OptionSpec): unknown {
 /** `ARG_ERROR` if an option that must be given is missing. */
 export function checkRequired(values: Readonly<Record<string, unknown>>, table: OptionTable): void {
   for (const [name, { required, value, type }] of Object.entries(table)) {
-    const given = values[name]
-    if (!required || (type === 'strings' ? (given as unknown[]).length > 0 : given !== undefined)) continue
+    const argument = values[name]
+    if (!required || (type === 'strings' ? (argument as unknown[]).length > 0 : argument !== undefined))
+      continue
     throw new StintError('ARG_ERROR', `--${name} is missing`, {
       hint: `Add --${name}${type === 'boolean' ? '' : ` ${value ?? 'VALUE'}`}.`,
     })
@@ -194,11 +195,11 @@ function unknownOption(word: string, table: OptionTable): StintError {
 
 /** Returns the word that a misspelt one was probably meant to be; undefined if none is close enough. */
 export function findClosest(word: string, words: readonly string[]): string | undefined {
-  const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
+  const ranked = words.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   ranked.sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
   return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
-    ? best.each
+    ? best.candidate
     : undefined
 }
 

@@ -50,14 +50,14 @@ async function main(
     reply.json ||= prefersJson
     if (target.version !== undefined && asksForVersion(target, argv)) return print(`${target.version}\n`)
     const selected = await selectCommand(target, argv, (called) => (reply.name = called))
-    const { target: command, called, argv: own, help, all } = selected
+    const { target: command, called, argv: ownArgv, help, all } = selected
     if (help) return await printHelp(command, called, all)
     if (isGroup(command)) return await refuseGroup(command, called, reply)
     const isJsonByDefault = prefersJson && command.envelope !== 'on-request'
     reply.json = hasFlag || isJsonByDefault
     const invocation = explained(
       (error) => pointingToHelp(error, called),
-      () => readInvocation(command, own),
+      () => readInvocation(command, ownArgv),
     )
     // Only now is it known whose --json it was: in `stint run npm ls --json` it is npm's.
     reply.json = !invocation.stream && (invocation.json || (isJsonByDefault && !invocation.quiet))

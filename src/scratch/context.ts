@@ -210,8 +210,8 @@ export class ScratchContext {
 
   /** @internal Removes the paths tracked by this context and its inner ones, and forgets the inner ones. */
   protected cleanTracked(options: RemovalOptions = {}): Removal {
-    const inner = [...this.#inner].map((each) => each.cleanTracked(options))
-    for (const each of this.#inner) each.#forgetDirectories()
+    const inner = [...this.#inner].map((context) => context.cleanTracked(options))
+    for (const context of this.#inner) context.#forgetDirectories()
     this.#inner.clear()
     const tracked = this.#tracked
     this.#tracked = []
@@ -239,7 +239,7 @@ export class ScratchContext {
   /** Forgets the directories of this and inner contexts, which are gone or moved; each makes a new one. */
   #forgetDirectories(): void {
     this.#directory = undefined
-    for (const each of this.#inner) each.#forgetDirectories()
+    for (const context of this.#inner) context.#forgetDirectories()
   }
 
   /** Registers this context with its outer ones as having something to clean. */

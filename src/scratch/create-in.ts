@@ -75,8 +75,8 @@ export function outputDirectoryFor(
 ): string {
   if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
     throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
-  const known = outputs.find((output) => output.keepSeconds === keepSeconds)
-  if (known !== undefined) return known.path
+  const output = outputs.find((output) => output.keepSeconds === keepSeconds)
+  if (output !== undefined) return output.path
   const path = join(root.out, `${requestId}-${Math.ceil(clock.now() / 1000) + keepSeconds}`)
   for (const directory of [root.out, path]) ensureScratchDirectory(directory)
   outputs.push({ path, keepSeconds })

@@ -107,8 +107,8 @@ function encodeText(text: string | null): string {
 export function parseOwnerLink(target: string): Omit<Owner, 'created_at'> | undefined {
   const [pid, started, pidns, timens, host, boot, keep, ...shown] = target.split(':')
   const here = thisMachine()
-  const whole = (field: keyof Machine, given: string | undefined): string | undefined =>
-    given === brief(here[field]) ? here[field] : given
+  const whole = (field: keyof Machine, id: string | undefined): string | undefined =>
+    id === brief(here[field]) ? here[field] : id
   const identity = parseIdentity({
     pid: Number(pid),
     started: started === '' ? null : Number(started),

@@ -39,18 +39,18 @@ export const rootOf = (tmp: string): ScratchRoot => {
 /** Opens the scratch root, or makes it. Throws `TEMP_DIR_UNSAFE` if it is no directory of this user. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   const tmp = configuredTmp(env)
-  if (opened?.given === tmp && isUnchanged(opened)) return opened.root
+  if (opened?.configured === tmp && isUnchanged(opened)) return opened.root
   const root = rootOf(findTmp(env))
   ensureScratchDirectory(root.path)
   ensureScratchDirectory(root.runs)
   ensureScratchDirectory(root.trash)
   const stat = lstatRoot(root)
-  opened = stat && { given: tmp, root, dev: stat.dev, ino: stat.ino }
+  opened = stat && { configured: tmp, root, dev: stat.dev, ino: stat.ino }
   return root
 }
 
 /** The root that was checked last: a process that makes many scratches needs one lstat for each, not four. */
-let opened: { given: string; root: ScratchRoot; dev: number; ino: number } | undefined
+let opened: { configured: string; root: ScratchRoot; dev: number; ino: number } | undefined
 
 function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
   const now = lstatRoot(root)

@@ -126,15 +126,16 @@ export class Scratch extends ScratchContext {
     this.release()
     this.run.gone = true
     // Tracked paths first: if this process is killed in between, a sweep finds the scratch and starts again.
-    const own = this.cleanTracked()
-    if (!existsSync(`${this.root.tracked}/${this.requestId}`)) return totalRemoval([discardScratch(), own])
+    const ownRemoval = this.cleanTracked()
+    if (!existsSync(`${this.root.tracked}/${this.requestId}`))
+      return totalRemoval([discardScratch(), ownRemoval])
     // Then the paths tracked by processes that joined this scratch. The record repeats our own failures.
-    const reported = new Set(own.failures.map(({ path }) => path))
+    const reported = new Set(ownRemoval.failures.map(({ path }) => path))
     const others = runToEnd(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
       ...removal,
       failures: removal.failures.filter(({ path }) => !reported.has(path)),
     }))
-    return totalRemoval([discardScratch(), own, ...others])
+    return totalRemoval([discardScratch(), ownRemoval, ...others])
   }
 }
 
@@ -223,9 +224,9 @@ export const scratchVariables = (
  * Opens a part of a scratch that another process owns, such as the parent of a test worker. The owner removes
  * it, even if this process is killed. Undefined if there is no scratch at `given`, or if its owner is dead.
  */
-export function joinScratch(given: string): ScratchContext | undefined {
+export function joinScratch(directory: string): ScratchContext | undefined {
   // The owner record lies beside the scratch: its name is that of the path without a slash at the end.
-  const path = given.replace(/\/+$/, '')
+  const path = directory.replace(/\/+$/, '')
   const owner = readOwner(path)
   const root = owner && rootAbove(path)
   const requestId = basename(path)

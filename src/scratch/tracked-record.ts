@@ -103,9 +103,9 @@ function fileOf(value: unknown): TrackedPath['file'] {
 }
 
 /** Replaces a record by what is left of it; deletes it if nothing is left. */
-export function rewriteTrackedRecord(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
-  if (left.tracked.length === 0) return deleteTrackedRecord(root, requestId)
-  const lines = [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf)
+export function rewriteTrackedRecord(root: ScratchRoot, requestId: string, record: TrackedRecord): void {
+  if (record.tracked.length === 0) return deleteTrackedRecord(root, requestId)
+  const lines = [...record.owners.map((owner) => ({ owner })), ...record.tracked].map(lineOf)
   replaceFile(recordPath(root, requestId), lines.join(''))
 }
 
@@ -134,21 +134,24 @@ interface DeadTracked {
 function trackedPathFate(
   { path, file }: TrackedPath,
   root: ScratchRoot,
-  spared: readonly string[],
+  protectedDirectories: readonly string[],
 ): 'remove' | 'spare' | 'forget' {
   const isGone = ifPossible(() => {
     const stat = lstatIfExists(path)
     return stat === undefined || !isSameFile(file, stat)
   })
-  return isGone ? 'forget' : isProtected(path, root, spared) ? 'spare' : 'remove'
+  return isGone ? 'forget' : isProtected(path, root, protectedDirectories) ? 'spare' : 'remove'
 }
 
 /** The paths that a run tracks, and whether a sweep would remove them; none if the record is unreadable. */
 export const listTracked = (root: ScratchRoot, requestId: string): (TrackedPath & { sweepable: boolean })[] =>
   ifPossible(() => {
-    const spared = protectedPaths(root)
+    const protectedDirectories = protectedPaths(root)
     const { tracked = [] } = readTrackedRecord(root, requestId) ?? {}
-    return tracked.map((each) => ({ ...each, sweepable: trackedPathFate(each, root, spared) === 'remove' }))
+    return tracked.map((path) => ({
+      ...path,
+      sweepable: trackedPathFate(path, root, protectedDirectories) === 'remove',
+    }))
   }) ?? []
 
 /** Removes the paths that an ended run tracked. Its record keeps those that stay. Never throws. */
@@ -167,20 +170,20 @@ export function* removeDeadTracked(
   }
   if (record === undefined) return []
   const gone: DeadTracked[] = []
-  const left: TrackedPath[] = []
-  const spared = protectedPaths(root)
+  const remaining: TrackedPath[] = []
+  const protectedDirectories = protectedPaths(root)
   for (const tracked of inRemovalOrder(record.tracked)) {
     yield
-    const fate = trackedPathFate(tracked, root, spared)
-    if (fate === 'spare') left.push(tracked)
+    const fate = trackedPathFate(tracked, root, protectedDirectories)
+    if (fate === 'spare') remaining.push(tracked)
     if (fate !== 'remove') continue
     const type = isRealDirectory(tracked.path) ? 'directory' : 'file'
     const removal = removeTracked(tracked, { ...options, onlyIfSame: true })
     gone.push({ path: tracked.path, type, removal })
-    if (removal.failures.length > 0 || !removal.complete) left.push(tracked)
+    if (removal.failures.length > 0 || !removal.complete) remaining.push(tracked)
   }
   try {
-    rewriteTrackedRecord(root, requestId, { ...record, tracked: left })
+    rewriteTrackedRecord(root, requestId, { ...record, tracked: remaining })
   } catch {
     // With a full disk the record stays as it is; the next sweep finds the removed paths gone.
   }

@@ -63,16 +63,19 @@ export function identifyForTracking(path: string, root: ScratchRoot, context?: s
 export const isProtected = (
   path: string,
   root: ScratchRoot,
-  spared: readonly string[] = protectedPaths(root),
+  protectedDirectories: readonly string[] = protectedPaths(root),
 ): boolean =>
-  isWithin(path, root.path) || spared.some((each) => isWithin(each, path)) || isAncestorOfAny(path, spared)
+  isWithin(path, root.path) ||
+  protectedDirectories.some((directory) => isWithin(directory, path)) ||
+  isAncestorOfAny(path, protectedDirectories)
 
 /** Compares files instead of names: a bind mount or a second spelling can lead to a protected directory. */
-const isAncestorOfAny = (path: string, spared: readonly string[]): boolean =>
-  isRealDirectory(path) && spared.flatMap(pathAncestors).some((each) => isSameDirectory(each, path))
+const isAncestorOfAny = (path: string, protectedDirectories: readonly string[]): boolean =>
+  isRealDirectory(path) &&
+  protectedDirectories.flatMap(pathAncestors).some((ancestor) => isSameDirectory(ancestor, path))
 
-function isSameDirectory(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((path) => ifPossible(() => lstatSync(path)))
+function isSameDirectory(path: string, otherPath: string): boolean {
+  const [a, b] = [path, otherPath].map((path) => ifPossible(() => lstatSync(path)))
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
@@ -143,14 +146,14 @@ export function removeTracked(
  * been made at its path since: a link on the way leads to files of others.
  */
 function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
-  const opened = unless(['ENOENT', 'ENOTDIR', 'ELOOP'], () => openDirectory(dirname(path), { asIs: true }))
-  if (opened === undefined) return undefined
+  const directory = unless(['ENOENT', 'ENOTDIR', 'ELOOP'], () => openDirectory(dirname(path), { asIs: true }))
+  if (directory === undefined) return undefined
   const isOurs =
     parent === null
-      ? realpathIfThere(opened.base) === dirname(path)
-      : opened.dev === parent.dev && opened.ino === parent.ino
-  if (isOurs) return opened
-  opened[Symbol.dispose]()
+      ? realpathIfThere(directory.base) === dirname(path)
+      : directory.dev === parent.dev && directory.ino === parent.ino
+  if (isOurs) return directory
+  directory[Symbol.dispose]()
   return undefined
 }
 

@@ -75,8 +75,8 @@ export class SecretGate {
   /** Names every registered secret and every kind of token in a string: `env:TOKEN`, `github-token`. */
   kindsIn(text: string): string[] {
     if (!this.#mayHold(text)) return []
-    const known = this.#known.spansIn(text).flatMap(({ owner }) => this.#refs[owner ?? -1] ?? [])
-    return [...known, ...(this.masksTokens ? tokensIn(text).map(({ kind = 'token' }) => kind) : [])]
+    const registered = this.#known.spansIn(text).flatMap(({ owner }) => this.#refs[owner ?? -1] ?? [])
+    return [...registered, ...(this.masksTokens ? tokensIn(text).map(({ kind = 'token' }) => kind) : [])]
   }
 
   /** Throws `SECRET_LEAK` if finished bytes contain a registered secret; the message names the `subject`. */

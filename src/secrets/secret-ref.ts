@@ -29,16 +29,16 @@ export const formatSecretRef = ({ kind, name }: SecretRef): string => `${kind}:$
 /** Validates a reference from a file or from plain JavaScript; throws `NAME_INVALID`. */
 export function checkSecretRef(value: unknown): SecretRef {
   const { kind, name } = Object(value) as Record<keyof SecretRef, unknown>
-  const known = kinds.find((each) => each === kind)
+  const knownKind = kinds.find((name) => name === kind)
   // The message does not quote the value: a caller may have passed the secret itself by mistake.
-  if (known === undefined) throw invalid('is not env:NAME or file:/path')
+  if (knownKind === undefined) throw invalid('is not env:NAME or file:/path')
   if (typeof name !== 'string' || name === '' || name.length > maxNameLength || unprintable.test(name)) {
     throw invalid('has no usable name')
   }
-  if (known === 'env' && name.includes('=')) throw invalid('names a variable with "=" in it')
+  if (knownKind === 'env' && name.includes('=')) throw invalid('names a variable with "=" in it')
   // A relative path would name a different file if the session is resumed in another directory.
-  if (known === 'file' && !isAbsolute(name)) throw invalid('names a file by a relative path')
-  return { kind: known, name }
+  if (knownKind === 'file' && !isAbsolute(name)) throw invalid('names a file by a relative path')
+  return { kind: knownKind, name }
 }
 
 /**
@@ -65,9 +65,9 @@ function readSecretFile(ref: SecretRef): string {
     // A link or a FIFO may have replaced the file since the lstat: open without following or blocking.
     const fd = openSync(ref.name, constants.O_RDONLY | safeOpenFlags)
     try {
-      const opened = fstatSync(fd)
-      checkFile(ref, opened)
-      const bytes = Buffer.allocUnsafe(opened.size)
+      const stat = fstatSync(fd)
+      checkFile(ref, stat)
+      const bytes = Buffer.allocUnsafe(stat.size)
       const content = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
       if (isUtf8(content)) return content.toString()
       throw unresolved('SECRET_UNSUPPORTED', ref, 'it is not UTF-8 text')

@@ -29,13 +29,13 @@ const maxHistoryBytes = 64 << 10
  */
 export async function recordSweep({ removed, bytesFreed, diskBytesFreed }: SweepReport): Promise<void> {
   try {
-    const left = sumEntries(await measureEntries())
+    const remaining = sumEntries(await measureEntries())
     const record: SweepRecord = {
       at: Date.now(),
-      entries: left.entries + removed.length,
-      orphans: left.orphans + removed.length,
-      bytes: left.bytes + bytesFreed,
-      disk_bytes: left.disk_bytes + diskBytesFreed,
+      entries: remaining.entries + removed.length,
+      orphans: remaining.orphans + removed.length,
+      bytes: remaining.bytes + bytesFreed,
+      disk_bytes: remaining.disk_bytes + diskBytesFreed,
       removed: removed.length,
       disk_freed: diskBytesFreed,
     }

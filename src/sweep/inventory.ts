@@ -96,21 +96,21 @@ export function sumEntries(entries: readonly MeasuredEntry[]): EntryTotals {
 
 /** Lists every entry of the root with the verdict of a sweep, and changes nothing. */
 export async function listEntries(root: ScratchRoot, now: number): Promise<TempEntry[]> {
-  const listings = directoriesIn('all', { root, dryRun: true }).map((each) =>
-    listWithoutFollowing(each, root),
+  const listings = directoriesIn('all', { root, dryRun: true }).map((directory) =>
+    listWithoutFollowing(directory, root),
   )
-  const seen: JudgedEntry[] = []
+  const entriesSeen: JudgedEntry[] = []
   for (const { directory, names } of listings.filter(({ directory }) => directory.kind !== 'tracked')) {
     for (const name of names) {
       await giveWay()
       const judged = await judgeEntry(directory, name, now)
-      if (judged !== undefined) seen.push(judged)
+      if (judged !== undefined) entriesSeen.push(judged)
     }
   }
-  const judged = markSuperseded(seen)
-  const entries = judged.map((each) => describe(root, each, now))
+  const judged = markSuperseded(entriesSeen)
+  const entries = judged.map((entry) => describe(root, entry, now))
   // A record of tracked paths shares the fate of its run's scratch; without one, it is judged itself.
-  const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
+  const scratches = new Map(judged.filter(isScratch).map((entry) => [basename(entry.path), entry]))
   for (const { directory, names } of listings.filter(({ directory }) => directory.kind === 'tracked')) {
     for (const name of names) {
       await giveWay()

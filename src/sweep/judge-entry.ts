@@ -78,8 +78,8 @@ export function markSuperseded(all: readonly JudgedEntry[]): JudgedEntry[] {
     .filter(({ verdict }) => verdict.reason === 'kept-on-purpose')
     .sort((a, b) => createdAt(b) - createdAt(a) || basename(b.path).localeCompare(basename(a.path)))
   const old = new Set(newestFirst.slice(keptScratches))
-  return all.map((each) =>
-    old.has(each) ? { ...each, verdict: { remove: true, reason: 'superseded' } } : each,
+  return all.map((entry) =>
+    old.has(entry) ? { ...entry, verdict: { remove: true, reason: 'superseded' } } : entry,
   )
 }
 
@@ -131,7 +131,7 @@ function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryF
   const tracked = { ...facts, kind: 'tracked' as const }
   try {
     const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []
-    const liveliest = (['alive', 'unknown', 'dead'] as const).find((each) => lives.includes(each))
+    const liveliest = (['alive', 'unknown', 'dead'] as const).find((life) => lives.includes(life))
     if (liveliest === undefined) return tracked
     return { ...tracked, owner: { liveness: liveliest, keep: 'never', createdAt: facts.changedAt } }
   } catch {

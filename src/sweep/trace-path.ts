@@ -66,17 +66,17 @@ async function traceIn(root: ScratchRoot, path: string, now: number): Promise<Tr
 
 /** The record that covers a path most closely. */
 function findTracked(root: ScratchRoot, target: string): { record: string; line: TrackedLine } | undefined {
-  const found = listIfReadable(root.tracked).flatMap((name) => {
+  const candidates = listIfReadable(root.tracked).flatMap((name) => {
     const record = join(root.tracked, name)
     return readTrackedLines(root, name)
       .filter((line) => isWithin(target, realParentPath(line.path)))
       .map((line) => ({ record, line }))
   })
   // A line that still matches the file takes precedence over one whose file was replaced.
-  found.sort(
+  candidates.sort(
     (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
   )
-  return found[0]
+  return candidates[0]
 }
 
 /** A longer chain is forged. */
@@ -84,10 +84,10 @@ const maxParents = 32
 
 function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentRun[] {
   const parents: ParentRun[] = []
-  const seen = new Set<string>()
+  const visited = new Set<string>()
   let next = parent_request_id
-  while (next !== null && !seen.has(next) && parents.length < maxParents) {
-    seen.add(next)
+  while (next !== null && !visited.has(next) && parents.length < maxParents) {
+    visited.add(next)
     const owner = readOwner(join(root.runs, next))
     const { parent_request_id, ...parent } = ownerFields(owner, next)
     parents.push(parent)

@@ -78,12 +78,12 @@ function decideOutput(facts: EntryFacts, now: number): SweepVerdict {
 
 /** Keeps a removable entry that changed less than `ageMs` ago. Never makes a kept entry removable. */
 export const keepIfTooYoung = (
-  given: SweepVerdict,
+  verdict: SweepVerdict,
   changedAt: number,
   now: number,
   ageMs: number | undefined,
 ): SweepVerdict =>
-  given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given
+  verdict.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : verdict
 
 function decideByOwner({ owner, unreadable, children, changedAt }: EntryFacts, now: number): SweepVerdict {
   if (unreadable) return keep('unreadable')

@@ -63,7 +63,7 @@ export function readBoundedLog(path: string, maxBytes: number, lastBytes?: numbe
   if (lastBytes !== undefined) return readLastLines(path, lastBytes)
   return explained(
     (error) => codedError(error, `read ${path}`),
-    () => [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes, 'throwOnError')),
+    () => [olderOf(path), path].flatMap((file) => readLastLines(file, 2 * maxBytes, 'throwOnError')),
   )
 }
 
@@ -111,7 +111,7 @@ export class GatheredLog {
     clearTimeout(this.#timer)
     this.#timer = undefined
     unwritten?.delete(this)
-    const lines = this.#waiting.flatMap((each) => each())
+    const lines = this.#waiting.flatMap((make) => make())
     this.#waiting = []
     if (lines.length === 0) return
     this.#writtenAtMs = systemClock.mono()
@@ -126,7 +126,7 @@ export class GatheredLog {
   read(lastBytes?: number): string[] {
     return [
       ...readBoundedLog(this.#path, this.#maxBytes, lastBytes),
-      ...this.#waiting.flatMap((each) => each()),
+      ...this.#waiting.flatMap((make) => make()),
     ]
   }
 }

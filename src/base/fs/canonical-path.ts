@@ -17,24 +17,24 @@ import { isWithin } from './paths.ts'
 // All of them must lead to one claim.
 
 /** The canonical paths that this process has found, by real path, each with the identity of its directory. */
-const knownDirectories = new Map<string, { found: string; identity?: string }>()
+const knownDirectories = new Map<string, { canonical: string; identity?: string }>()
 
 /**
  * The one path, among all the real paths of a directory, that names it in claims. A process finds it once:
  * reading the mounts takes as long as acquiring a lease, and a claim must not change its name meanwhile.
  */
 export function canonicalDirectory(path: string): string {
-  const known = knownDirectories.get(path)
-  if (known !== undefined) {
+  const cached = knownDirectories.get(path)
+  if (cached !== undefined) {
     // The identity is read at the second look: a hook looks once, and would have Node compile a stat for it.
     const { dev, ino } = statOf(path) ?? {}
     const identity = `${dev} ${ino}`
-    known.identity ??= identity
-    if (known.identity === identity) return known.found
+    cached.identity ??= identity
+    if (cached.identity === identity) return cached.canonical
   }
-  const found = inFirstMount(spelledOnDisk(path))
-  knownDirectories.set(path, { found })
-  return found
+  const canonical = inFirstMount(spelledOnDisk(path))
+  knownDirectories.set(path, { canonical })
+  return canonical
 }
 
 /** The path with its names as they are on disk, where another case of a name leads to the same directory. */
@@ -43,10 +43,10 @@ function spelledOnDisk(path: string): string {
   if (parent === path) return path
   const [above, name] = [spelledOnDisk(parent), basename(path)]
   const spelled = childOf(above, name)
-  const other = childOf(above, otherCase(name))
-  if (!existsSync(other) || !isSameFile(spelled, other)) return spelled
+  const otherSpelling = childOf(above, otherCase(name))
+  if (!existsSync(otherSpelling) || !isSameFile(spelled, otherSpelling)) return spelled
   const folded = name.toLowerCase()
-  const names = (ifPossible(() => readdirSync(above)) ?? []).filter((each) => each.toLowerCase() === folded)
+  const names = (ifPossible(() => readdirSync(above)) ?? []).filter((entry) => entry.toLowerCase() === folded)
   return childOf(above, names.sort()[0] ?? name)
 }
 
@@ -62,14 +62,14 @@ function inFirstMount(path: string): string {
   const table = readMountinfo()
   if (isMountedOnce(table, path)) return path
   const mounts = parseMounts(table)
-  const own = mounts
+  const mount = mounts
     .filter(({ point }) => isWithin(path, point))
     .sort((a, b) => b.point.length - a.point.length)[0]
-  if (own === undefined) return path
-  const onDevice = join(own.root, relative(own.point, path))
+  if (mount === undefined) return path
+  const onDevice = join(mount.root, relative(mount.point, path))
   return (
     mounts
-      .filter(({ device, root }) => device === own.device && isWithin(onDevice, root))
+      .filter(({ device, root }) => device === mount.device && isWithin(onDevice, root))
       .map(({ point, root }) => ({ root, path: join(point, relative(root, onDevice)) }))
       .sort(
         (a, b) =>
@@ -160,11 +160,11 @@ const triedNames = 8
  * others. Undefined if there is no name to ask by: an empty directory is taken to be like the one above it.
  */
 function ignoresCase(directory: string, name: string): boolean | undefined {
-  const canAsk = (each: string): boolean =>
-    otherCase(each) !== each && statOf(join(directory, each)) !== undefined
-  const asked = canAsk(name) ? name : firstNames(directory).find(canAsk)
-  if (asked === undefined) return undefined
-  return isSameFile(join(directory, asked), join(directory, otherCase(asked)))
+  const canAsk = (candidate: string): boolean =>
+    otherCase(candidate) !== candidate && statOf(join(directory, candidate)) !== undefined
+  const probe = canAsk(name) ? name : firstNames(directory).find(canAsk)
+  if (probe === undefined) return undefined
+  return isSameFile(join(directory, probe), join(directory, otherCase(probe)))
 }
 
 /** The name with its letters in the other case; the name itself if it has none. */
@@ -174,10 +174,10 @@ const otherCase = (name: string): string => {
 }
 
 /** Whether two paths are one file. Without links: a link with the other case is another file. */
-function isSameFile(one: string, two: string): boolean {
-  if (one === two) return false
-  const second = statOf(two)
-  const first = second && statOf(one)
+function isSameFile(path: string, otherPath: string): boolean {
+  if (path === otherPath) return false
+  const second = statOf(otherPath)
+  const first = second && statOf(path)
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
@@ -186,8 +186,8 @@ const statOf = (path: string): BigIntStats | undefined =>
 
 /** A few names of a directory; none if it does not exist yet, or cannot be read. */
 function firstNames(directory: string): string[] {
-  const opened = ifPossible(() => opendirSync(directory))
-  const names = Array.from({ length: triedNames }, () => ifPossible(() => opened?.readSync()?.name))
-  opened?.closeSync()
+  const handle = ifPossible(() => opendirSync(directory))
+  const names = Array.from({ length: triedNames }, () => ifPossible(() => handle?.readSync()?.name))
+  handle?.closeSync()
   return names.filter((name) => name !== undefined)
 }

@@ -44,11 +44,11 @@ export const isRealDirectory = (path: string | Buffer): boolean =>
 export function hasEntries(directory: string): boolean {
   try {
     // Reading all names of a large directory takes milliseconds.
-    const opened = opendirSync(directory, { bufferSize: 1 })
+    const handle = opendirSync(directory, { bufferSize: 1 })
     try {
-      return opened.readSync() !== null
+      return handle.readSync() !== null
     } finally {
-      opened.closeSync()
+      handle.closeSync()
     }
   } catch (error) {
     return errorCode(error) !== 'ENOENT'

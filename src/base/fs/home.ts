@@ -78,9 +78,9 @@ function hasFormat(home: string): boolean {
   throw otherFormat(home, unmarked)
 }
 
-const otherFormat = (home: string, found: string): StintError =>
+const otherFormat = (home: string, mark: string): StintError =>
   new StintError('HOME_FORMAT', `${home} was made by another version of stint`, {
-    detail: `path=${home} found=${found} expected=${formatMark}`,
+    detail: `path=${home} found=${mark} expected=${formatMark}`,
     hint: `Move it away when nothing uses it any more: mv ${shellWord(home)} ${shellWord(`${home}-old`)}`,
   })
 

@@ -40,9 +40,9 @@ export class SpaceCounter {
   #isCounted({ nlink, dev, ino }: FileSpace): boolean {
     if (nlink <= 1) return true
     const file = `${dev}:${ino}`
-    const seen = (this.#names.get(file) ?? 0) + 1
-    this.#names.set(file, seen)
-    return seen === (this.#counts === 'first' ? 1 : nlink)
+    const names = (this.#names.get(file) ?? 0) + 1
+    this.#names.set(file, names)
+    return names === (this.#counts === 'first' ? 1 : nlink)
   }
 }
 

@@ -8,12 +8,12 @@ export function mountsBeneath(path: string, mountinfo: string = readMountinfo())
   // Fast path: most systems have no mount below a temp directory, and one search of the text shows it.
   const escaped = escapeMountPath(path)
   if (!mountinfo.includes(` ${escaped}`)) return []
-  const found: string[] = []
+  const points: string[] = []
   for (const line of mountinfo.split('\n')) {
     const point = line.split(' ', 5)[4]
-    if (point === escaped || point?.startsWith(`${escaped}/`)) found.push(unescapeMountPath(point))
+    if (point === escaped || point?.startsWith(`${escaped}/`)) points.push(unescapeMountPath(point))
   }
-  return found
+  return points
 }
 
 /** A mounted file system. */
@@ -30,7 +30,7 @@ export interface Mount {
  * point the last. Undefined on systems without /proc.
  */
 export function mountHolding(path: string, mountinfo: string = readMountinfo()): Mount | undefined {
-  let found: Mount | undefined
+  let mount: Mount | undefined
   for (const line of mountinfo.split('\n')) {
     const [before = '', after = ''] = line.split(' - ')
     const [, , , , escaped, options = ''] = before.split(' ')
@@ -38,10 +38,10 @@ export function mountHolding(path: string, mountinfo: string = readMountinfo()):
     if (escaped === undefined || type === undefined) continue
     const point = unescapeMountPath(escaped)
     const holds = path === point || path.startsWith(point === '/' ? '/' : `${point}/`)
-    if (!holds || point.length < (found?.point.length ?? 0)) continue
-    found = { point, type, source, options: [...options.split(','), ...superOptions.split(',')] }
+    if (!holds || point.length < (mount?.point.length ?? 0)) continue
+    mount = { point, type, source, options: [...options.split(','), ...superOptions.split(',')] }
   }
-  return found
+  return mount
 }
 
 /** The characters that mountinfo escapes in a path. The backslash is first: all the escapes contain one. */

@@ -24,15 +24,15 @@ export function pathAncestors(path: string): string[] {
 
 /** The first of a path's ancestors, or the path itself, that exists and is not a directory. */
 export const nonDirectoryOn = (path: string): string | undefined =>
-  pathAncestors(path).find((each) => statOf(each)?.isDirectory() === false)
+  pathAncestors(path).find((ancestor) => statOf(ancestor)?.isDirectory() === false)
 
 /** The deepest ancestor that can be examined: below it, nothing exists or permission is missing. */
 export function lastVisibleOn(path: string): string {
   const [top = path, ...below] = pathAncestors(path)
   let last = top
-  for (const each of below) {
-    if (statOf(each) === undefined) break
-    last = each
+  for (const ancestor of below) {
+    if (statOf(ancestor) === undefined) break
+    last = ancestor
   }
   return last
 }

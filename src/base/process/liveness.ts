@@ -39,8 +39,8 @@ let self: Identity | undefined
 export function ownIdentity(): Identity {
   if (self !== undefined) return self
   const thread = ownThread()
-  const own = identify() ?? { pid: process.pid, started: null, ...thisMachine() }
-  self = thread === undefined ? own : { ...own, thread }
+  const identity = identify() ?? { pid: process.pid, started: null, ...thisMachine() }
+  self = thread === undefined ? identity : { ...identity, thread }
   return self
 }
 
@@ -78,9 +78,9 @@ export function judge(them: Identity, here: Machine, look: (pid: number) => Sigh
     return isEarlierBoot ? 'dead' : 'unknown'
   }
   if (them.pidns !== here.pidns || them.timens !== here.timens) return 'unknown'
-  const seen = look(them.pid)
-  if ('exists' in seen) return seen.exists ? 'alive' : 'dead'
-  const { state, threads, started } = seen.stat
+  const sighting = look(them.pid)
+  if ('exists' in sighting) return sighting.exists ? 'alive' : 'dead'
+  const { state, threads, started } = sighting.stat
   if (them.started !== null && started !== them.started) return 'dead'
   // With a zombie main thread, the other threads can still write: dead only when all have ended.
   if ((state === 'Z' || state === 'X') && threads <= 1) return 'dead'

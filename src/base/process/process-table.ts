@@ -49,10 +49,10 @@ export const readProcessTable = (roots?: readonly Pick<Identity, 'pid'>[]): Proc
     : tableByProc((roots && statsBelow(roots)) ?? readAllProcessStats())
 
 function statsBelow(roots: readonly Pick<Identity, 'pid'>[]): ProcessStat[] | undefined {
-  const found = new Map<number, ProcessStat>()
+  const stats = new Map<number, ProcessStat>()
   const find = (pid: number): ProcessStat | undefined => {
-    const stat = found.has(pid) ? undefined : readProcessStat(pid)
-    if (stat !== undefined) found.set(pid, stat)
+    const stat = stats.has(pid) ? undefined : readProcessStat(pid)
+    if (stat !== undefined) stats.set(pid, stat)
     return stat
   }
   for (let pid: number | undefined = process.pid; pid;) pid = find(pid)?.ppid
@@ -64,7 +64,7 @@ function statsBelow(roots: readonly Pick<Identity, 'pid'>[]): ProcessStat[] | un
     // Below a root, this process works for stint, and so do its children.
     pids.push(...children.filter((child) => child !== process.pid && !pids.includes(child)))
   }
-  return [...found.values()]
+  return [...stats.values()]
 }
 
 /** The children of a process, which each of its threads has some of; undefined if they are not listed. */
@@ -72,9 +72,9 @@ function readChildren(pid: number): number[] | undefined {
   const lists = listIfReadable(`/proc/${pid}/task`).map((thread) =>
     readSystemFile(`/proc/${pid}/task/${thread}/children`),
   )
-  const known = lists.filter((list) => list !== undefined)
-  if (known.length === 0 && lists.length > 0) return undefined
-  return known
+  const readable = lists.filter((list) => list !== undefined)
+  if (readable.length === 0 && lists.length > 0) return undefined
+  return readable
     .flatMap((list) => list.split(' '))
     .map(Number)
     .filter((child) => child > 0)

@@ -8,14 +8,14 @@ import {
 } from './platform.ts'
 
 /** A process to signal: as long as its start time is unchanged, the pid has not been reused. */
-export type Found = Pick<ProcessStat, 'pid' | 'started'>
+export type LivingProcess = Pick<ProcessStat, 'pid' | 'started'>
 
 /**
  * Finds the living processes of a run: its recorded children, their descendants by parent pid, and every
  * process whose environment contains the run's mark (a daemon leaves its parent, but keeps its environment).
  * Empty on systems without /proc.
  */
-export function processesOf(children: readonly Identity[], mark: string): Found[] {
+export function processesOf(children: readonly Identity[], mark: string): LivingProcess[] {
   if (children.length === 0) return []
   const processes = processesSince(children)
   const isMarked = ({ pid }: ProcessStat): boolean => readEnvironment(pid).includes(`\0${mark}\0`)
@@ -36,7 +36,7 @@ export function descendants<Process extends RelatedProcess>(
   roots: readonly Identity[],
   isMarked: (process: Process) => boolean,
 ): Process[] {
-  const parents = new Map(processes.map((each) => [each.pid, each.ppid]))
+  const parents = new Map(processes.map((candidate) => [candidate.pid, candidate.ppid]))
   const rootPids = new Set(
     roots
       .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
@@ -52,10 +52,10 @@ export function descendants<Process extends RelatedProcess>(
     return false
   }
   return processes.filter(
-    (each) =>
-      each.pid !== process.pid &&
-      !((each.state === 'Z' || each.state === 'X') && each.threads <= 1) &&
-      (belongs(each.pid) || isMarked(each)),
+    (candidate) =>
+      candidate.pid !== process.pid &&
+      !((candidate.state === 'Z' || candidate.state === 'X') && candidate.threads <= 1) &&
+      (belongs(candidate.pid) || isMarked(candidate)),
   )
 }
 
@@ -72,7 +72,7 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
 const lastPid = (): number => Number(readSystemFile('/proc/loadavg')?.split(' ')[4]) || 0
 
 /** Signals a process unless its pid has been reused. */
-export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {
+export function signalProcess({ pid, started }: LivingProcess, signal: NodeJS.Signals): void {
   if (started !== 0 && readProcessStat(pid)?.started !== started) return
   try {
     process.kill(pid, signal)

@@ -103,10 +103,10 @@ function lossyObject(object: object): string | undefined {
 /** The path of the part at `key` of the innermost object, as a program would write it. */
 function pathOf(name: string, around: readonly { object: object; key: string }[], key: string): string {
   // The first object is the value itself: its own key is empty.
-  const keys = [...around.map((each) => each.key).slice(1), key].slice(0, around.length)
-  const path = keys.map((each, i) => {
-    if (Array.isArray(around[i]?.object)) return `[${each}]`
-    return /^[a-z_$][\w$]*$/i.test(each) ? `.${each}` : `[${JSON.stringify(each)}]`
+  const keys = [...around.map((outer) => outer.key).slice(1), key].slice(0, around.length)
+  const path = keys.map((part, i) => {
+    if (Array.isArray(around[i]?.object)) return `[${part}]`
+    return /^[a-z_$][\w$]*$/i.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`
   })
   return visibleText(name + path.join(''), 200)
 }

@@ -26,7 +26,9 @@ export function wrapLines(text: string, columns: number): string {
     .flatMap((line) => {
       const [indent = ''] = /^ */.exec(line) ?? []
       const hanging = indent === '' ? 2 : 0
-      return wrap(line.slice(indent.length), columns - indent.length, hanging).map((each) => indent + each)
+      return wrap(line.slice(indent.length), columns - indent.length, hanging).map(
+        (wrapped) => indent + wrapped,
+      )
     })
     .join('\n')
 }

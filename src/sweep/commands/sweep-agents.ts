@@ -84,9 +84,9 @@ function stillLeft({ processes, files }: ReturnType<typeof findLeftovers>): Retu
   const now = findLeftovers()
   return {
     processes: processes.filter(({ pid, started }) =>
-      now.processes.some((each) => each.pid === pid && each.started === started),
+      now.processes.some((process) => process.pid === pid && process.started === started),
     ),
-    files: files.filter(({ path }) => now.files.some((each) => each.path === path)),
+    files: files.filter(({ path }) => now.files.some((file) => file.path === path)),
   }
 }
 
@@ -111,19 +111,19 @@ function rowsOf(
   columns: number,
 ): string[] {
   const rows = [
-    ...processes.map((each) => ({
-      agent: agentTitle(each.agent),
-      session: each.session_id,
-      bytes: each.bytes,
-      what: `pid ${each.pid}, ${formatAge(Date.now() - each.started_at)}${each.end === null ? '' : `, ${each.end}`}`,
-      name: truncate(visibleText(each.command), 200),
+    ...processes.map((orphan) => ({
+      agent: agentTitle(orphan.agent),
+      session: orphan.session_id,
+      bytes: orphan.bytes,
+      what: `pid ${orphan.pid}, ${formatAge(Date.now() - orphan.started_at)}${orphan.end === null ? '' : `, ${orphan.end}`}`,
+      name: truncate(visibleText(orphan.command), 200),
     })),
-    ...files.map((each) => ({
-      agent: agentTitle(each.agent),
-      session: each.session_id ?? '',
-      bytes: each.bytes,
-      what: kinds[each.kind],
-      name: shortPath(each.path),
+    ...files.map((file) => ({
+      agent: agentTitle(file.agent),
+      session: file.session_id ?? '',
+      bytes: file.bytes,
+      what: kinds[file.kind],
+      name: shortPath(file.path),
     })),
   ]
   return table(

@@ -72,9 +72,11 @@ const tempCheckCommand = defineBareCommand({
     const withinMs = options.wait ?? defaultWaitMs
     const entries = await showWork('measuring', context, () => waitForCleanup(withinMs))
     for (const [reason, why] of Object.entries(unjudged)) {
-      const kept = entries.filter((entry) => entry.reason === reason)
-      if (kept[0] === undefined) continue
-      warn(`${plural(kept.length, 'entry', 'entries')} cannot be judged: ${why} ${kept[0].path}`)
+      const unjudgedEntries = entries.filter((entry) => entry.reason === reason)
+      if (unjudgedEntries[0] === undefined) continue
+      warn(
+        `${plural(unjudgedEntries.length, 'entry', 'entries')} cannot be judged: ${why} ${unjudgedEntries[0].path}`,
+      )
     }
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
     const { bytes, disk_bytes, files } = sumEntries(orphans)
@@ -112,11 +114,11 @@ const tempWhyCommand = defineBareCommand({
   ],
   async run(_, { positionals: [path] }) {
     if (path === '' || path.includes('\0')) throw new StintError('ARG_ERROR', 'this cannot be a path')
-    const found = await tracePath(path, Date.now())
-    if (found === undefined) throw notFound(path)
-    const { entry, contexts, tracked } = found
+    const trace = await tracePath(path, Date.now())
+    if (trace === undefined) throw notFound(path)
+    const { entry, contexts, tracked } = trace
     return {
-      ...found,
+      ...trace,
       context: contexts.at(-1)?.name ?? tracked?.context ?? null,
       test_file: contexts.findLast(({ file }) => file !== null)?.file ?? null,
       fate: tracked && !tracked.sweepable ? unprovenFate : fates[entry.reason],
