@@ -412,6 +412,15 @@ test('held for the session, a claim outlives its turns, and ends with the agent'
   expect(await stage.refusal(other.identity)).toBeUndefined()
 })
 
+test('an interruption does not end a claim that is held for the session', async () => {
+  await using stage = new Stage()
+  stage.choices.hold = 'session'
+  const [mine, other] = [stage.agent(), stage.agent()]
+  await stage.send('pre', mine.identity)
+  stage.interrupt()
+  expect(await stage.refusal(other.identity)).toContain('held by a')
+})
+
 test('two sessions of one process stay separate: an equal pid alone moves no claim', async () => {
   await using stage = new Stage()
   const mine = stage.agent()

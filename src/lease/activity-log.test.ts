@@ -85,27 +85,6 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
   expect(statSync(join(world.home, 'activity')).mode & 0o777).toBe(0o700)
 })
 
-test('a process that is refused again and again searches the log for that once', async () => {
-  await using world = new ActivityWorld()
-  const { store, workspace } = world
-  let searches = 0
-  const logs = store.activity
-  const activity = {
-    ...logs,
-    read: (key: string, lastBytes?: number) => {
-      searches += 1
-      return logs.read(key, lastBytes)
-    },
-  }
-  await world.lease('first')
-  for (let n = 0; n < 3; n++)
-    await expect(
-      acquireLease({ store: { ...store, activity }, workspace, sessionId: 'second' }),
-    ).rejects.toThrow('held by first')
-  expect(searches).toBe(1)
-  expect(await world.kinds()).toEqual(['grant first', 'refusal second first'])
-})
-
 test('a claim whose processes are dead is noted as taken over, by the session that got it', async () => {
   await using world = new ActivityWorld()
   const dead = { ...ownIdentity(), pid: 2 ** 22 + 1 }

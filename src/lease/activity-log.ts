@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { GatheredLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
-import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim.ts'
+import { type Claim, type ClaimOrigin, type ClaimsRecord, fieldsOf, parseOrigin } from './claim.ts'
 import { transcriptTime } from './evidence.ts'
 import type { ActivityLogs, Now } from './register.ts'
 import { type AcquireRequest, covers } from './rules.ts'
@@ -12,23 +12,18 @@ import { type AcquireRequest, covers } from './rules.ts'
  * whose time was over, or whose holder had died.
  */
 export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break'] as const
-export type ActivityKind = (typeof activityKinds)[number]
 
-/** The session of an activity, and what it works on. */
-export interface Actor {
+/** A line of the log. `takeover` and `break` are about the session that lost its claim. */
+export interface ClaimActivity {
   session_id: string
   pid: number | null
   paths: readonly string[]
   purpose: string | null
   parent?: string
   origin?: ClaimOrigin
-}
-
-/** A line of the log. `takeover` and `break` are about the session that lost its claim. */
-export interface ClaimActivity extends Actor {
   /** Milliseconds since the epoch. */
   at: number
-  kind: ActivityKind
+  kind: (typeof activityKinds)[number]
   fence?: number
   /** How long the session had held a claim that ended, in milliseconds. */
   held_ms?: number
@@ -45,37 +40,37 @@ export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }
   const at = Math.round(wall)
   const grants = after.claims.filter(
     ({ session_id, fence }) =>
-      !before.claims.some((old) => old.session_id === session_id && old.fence === fence),
+      !before.claims.some((claim) => claim.session_id === session_id && claim.fence === fence),
   )
-  const ended = before.claims.flatMap((claim): ClaimActivity[] => {
-    // A claim with the same fence is this one, though its session may go on under another id.
-    const left = after.claims.find(
-      ({ session_id, fence }) => session_id === claim.session_id || fence === claim.fence,
-    )
-    const paths = claim.paths.filter((path) => !left?.paths.some((other) => covers(other, path)))
-    if (paths.length === 0) return []
-    const broken = after.breaks.find(
-      ({ session_id, fence }) => session_id === claim.session_id && fence === claim.fence,
-    )
-    const end = { ...actorOf(claim), paths, fence: claim.fence, at, held_ms: at - claim.acquired_at }
-    if (broken !== undefined)
-      return [{ ...end, kind: 'break', by: broken.by, reason: broken.reason ?? undefined }]
-    if (grants[0] === undefined || left !== undefined) return [{ ...end, kind: 'release' }]
-    // The holder may have been dead for hours: it held the claim until its last act, at most.
-    const lastAct = transcriptTime(claim.origin) ?? claim.until_wall
-    const held_ms = Math.max(0, Math.min(at, claim.until_wall, lastAct) - claim.acquired_at)
-    return [{ ...end, kind: 'takeover', by: grants[0].session_id, held_ms }]
-  })
   return [
-    ...ended,
-    ...grants.map((claim) => ({
-      ...actorOf(claim),
-      kind: 'grant' as const,
-      fence: claim.fence,
-      at,
-      workspace: after.workspace,
-    })),
+    ...before.claims.flatMap((claim) => endOf(claim, after, grants[0], at) ?? []),
+    ...grants.map((claim) => {
+      return { ...actorOf(claim), kind: 'grant' as const, fence: claim.fence, at, workspace: after.workspace }
+    }),
   ]
+}
+
+/** How a claim, or a part of its paths, has ended; undefined if it has not. */
+function endOf(
+  claim: Claim,
+  after: ClaimsRecord,
+  newGrant: Claim | undefined,
+  at: number,
+): ClaimActivity | undefined {
+  const { session_id, fence, acquired_at, until_wall } = claim
+  // A claim with the same fence is this one, though its session may go on under another id.
+  const remainder = after.claims.find((other) => other.session_id === session_id || other.fence === fence)
+  const paths = claim.paths.filter((path) => !remainder?.paths.some((other) => covers(other, path)))
+  if (paths.length === 0) return undefined
+  const end = { ...actorOf(claim), paths, fence, at, held_ms: at - acquired_at }
+  const broken = after.breaks.find((entry) => entry.session_id === session_id && entry.fence === fence)
+  if (broken !== undefined)
+    return { ...end, kind: 'break', by: broken.by, reason: broken.reason ?? undefined }
+  if (newGrant === undefined || remainder !== undefined) return { ...end, kind: 'release' }
+  // The holder may have been dead for hours: it held the claim until its last act, at most.
+  const lastAct = transcriptTime(claim.origin) ?? until_wall
+  const held_ms = Math.max(0, Math.min(at, until_wall, lastAct) - acquired_at)
+  return { ...end, kind: 'takeover', by: newGrant.session_id, held_ms }
 }
 
 /** Tells the most frequent change without looking at each claim twice: paths are added with a new fence. */
@@ -86,7 +81,7 @@ const isRenewal = (before: ClaimsRecord, after: ClaimsRecord): boolean =>
     return claim?.session_id === session_id && claim.fence === fence && claim.paths.length === paths.length
   })
 
-const actorOf = ({ session_id, holders, paths, purpose, ancestors, origin }: Claim): Actor => ({
+const actorOf = ({ session_id, holders, paths, purpose, ancestors, origin }: Claim) => ({
   session_id,
   pid: holders[0]?.pid ?? null,
   paths,
@@ -96,7 +91,7 @@ const actorOf = ({ session_id, holders, paths, purpose, ancestors, origin }: Cla
 })
 
 /** The session of a request. Its origin is looked up, so this is called only for a line that is written. */
-const askerOf = ({ sessionId, holder, paths, purpose, parent, origin }: AcquireRequest): Actor => ({
+const askerOf = ({ sessionId, holder, paths, purpose, parent, origin }: AcquireRequest) => ({
   session_id: sessionId,
   pid: holder?.pid ?? null,
   paths,
@@ -132,46 +127,22 @@ function parseActivity(line: string): ClaimActivity | undefined {
   const kind = activityKinds.find((each) => each === value?.kind)
   if (value === undefined || kind === undefined || !isString(value.session_id) || !isNumber(value.at))
     return undefined
-  const activity: ClaimActivity = {
+  const origin = parseOrigin(value.origin)
+  return {
     session_id: value.session_id,
     pid: isNumber(value.pid) ? value.pid : null,
     paths: Array.isArray(value.paths) ? value.paths.filter(isString) : [],
     purpose: isString(value.purpose) ? value.purpose : null,
     at: value.at,
     kind,
+    ...fieldsOf(value, isNumber, 'fence', 'held_ms'),
+    ...fieldsOf(value, isString, 'by', 'reason', 'parent', 'workspace'),
+    ...(origin && { origin }),
   }
-  for (const name of ['fence', 'held_ms'] as const) {
-    const number = value[name]
-    if (isNumber(number)) activity[name] = number
-  }
-  for (const name of ['by', 'reason', 'parent', 'workspace'] as const) {
-    const text = value[name]
-    if (isString(text)) activity[name] = text
-  }
-  const origin = parseOrigin(value.origin)
-  if (origin !== undefined) activity.origin = origin
-  return activity
 }
 
-/** For this long, a session that is refused by the same holder again is not noted again, in milliseconds. */
+/** A session that is refused by the same holder again in this time is not noted again. */
 const repeatMs = 60_000
-
-/** A request that met the claim of another session. */
-type Encounter = Pick<ClaimActivity, 'kind' | 'session_id' | 'by' | 'at'>
-
-/** Finds the same refusal, or the same wait, within the last minute. */
-const findRepeated = (
-  { kind, session_id, by, at }: Encounter,
-  recent: readonly ClaimActivity[],
-): ClaimActivity | undefined =>
-  recent.find(
-    (each) =>
-      each.kind === kind && each.session_id === session_id && each.by === by && at - each.at < repeatMs,
-  )
-
-/** When encounters were noted, as far as this process knows: it need not search the log for them again. */
-const notedAt = new WeakMap<ActivityLogs, Map<string, number>>()
-const maxRemembered = 1000
 
 /**
  * The claims of other sessions on these paths that have ended since the session was last here, the newest of
@@ -215,14 +186,10 @@ export class ActivityLog {
     this.#key = key
   }
 
-  /** Notes the grants and the ends of claims in a change that was carried out; returns it. */
-  noteChange<Change extends { before: ClaimsRecord; record: ClaimsRecord; observation: { now: Now } }>(
-    change: Change,
-  ): Change {
-    const { before, record, observation } = change
-    if (!isRenewal(before, record))
-      this.#logs.append(this.#key, () => activitiesIn(before, record, observation.now).map(formatActivity))
-    return change
+  /** Notes the grants and the ends of claims in a change that was carried out. */
+  noteChange(before: ClaimsRecord, after: ClaimsRecord, now: Now): void {
+    if (isRenewal(before, after)) return
+    this.#logs.append(this.#key, () => activitiesIn(before, after, now).map(formatActivity))
   }
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
@@ -232,18 +199,18 @@ export class ActivityLog {
     by: Claim,
     { wall }: Now,
   ): Promise<void> {
-    const { sessionId: session_id } = request
-    const encounter: Encounter = { kind, session_id, by: by.session_id, at: Math.round(wall) }
-    const name = [this.#key, kind, session_id, by.session_id].join(' ')
-    const notedAtMs = this.#noted.get(name)
-    if (notedAtMs !== undefined && encounter.at - notedAtMs < repeatMs) return
+    const encounter = { kind, session_id: request.sessionId, by: by.session_id, at: Math.round(wall) }
     try {
-      // Waiters look here often: parse only the lines of this session.
-      const lines = linesOf(session_id, await this.#logs.read(this.#key, recentBytes))
-      const repeated = findRepeated(encounter, parseActivities(lines))
-      this.#noted.set(name, repeated?.at ?? encounter.at)
-      if (repeated !== undefined) return
-      this.#logs.append(this.#key, () => [formatActivity({ ...askerOf(request), ...encounter })])
+      const isRepeated = (await this.readRecent()).some(
+        (activity) =>
+          activity.kind === kind &&
+          activity.session_id === encounter.session_id &&
+          activity.by === encounter.by &&
+          encounter.at - activity.at < repeatMs,
+      )
+      if (isRepeated) return
+      const line = formatActivity({ ...askerOf(request), ...encounter })
+      this.#logs.append(this.#key, () => [line])
       // The caller has no lease that could wait for this, and may give up and exit.
       await this.written()
     } catch {
@@ -274,25 +241,16 @@ export class ActivityLog {
     if (earlier.every(({ fence }) => fence === claim.fence)) return []
     return endedSince(parseActivities(lines), claim, claim.paths)
   }
-
-  get #noted(): Map<string, number> {
-    const all = notedAt.get(this.#logs) ?? new Map<string, number>()
-    if (all.size >= maxRemembered) all.clear()
-    notedAt.set(this.#logs, all)
-    return all
-  }
 }
 
 const maxLogBytes = 128 << 10
-
-const logPath = (home: string, key: string): string => `${home}/activity/${key}.log`
 
 /** The activity logs in the home: one for each key, in two files of 128 KiB. */
 export function homeActivityLogs(home: string): ActivityLogs {
   const logs = new Map<string, GatheredLog>()
   let isReady = false
   const logOf = (key: string): GatheredLog => {
-    const log = logs.get(key) ?? new GatheredLog(logPath(home, key), maxLogBytes)
+    const log = logs.get(key) ?? new GatheredLog(`${home}/activity/${key}.log`, maxLogBytes)
     logs.set(key, log)
     return log
   }

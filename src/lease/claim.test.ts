@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, empty, granted, identity, minute, only, wants } from '../../test/support/claim-samples.ts'
-import { type Claim, formatClaimsRecord, parseClaimsRecord } from './claim.ts'
+import { type Claim, parseClaimsRecord } from './claim.ts'
 import { isInForce } from './force.ts'
 
 test('a record is parsed back as it was formatted', () => {
@@ -11,7 +11,7 @@ test('a record is parsed back as it was formatted', () => {
     at(minute),
   )
   for (const record of [empty, held, { ...held, last: 'a' }])
-    expect(parseClaimsRecord(formatClaimsRecord(record))).toEqual(record)
+    expect(parseClaimsRecord(JSON.stringify(record))).toEqual(record)
 })
 
 test('everything that is known about a session is parsed back', () => {
@@ -38,7 +38,7 @@ test('everything that is known about a session is parsed back', () => {
   }
   const breaks = [{ session_id: 'b', fence: 3, by: 'ada', reason: 'hung', at: 5 }]
   const record = { ...empty, claims: [claim], breaks }
-  expect(parseClaimsRecord(formatClaimsRecord(record))).toEqual(record)
+  expect(parseClaimsRecord(JSON.stringify(record))).toEqual(record)
 })
 
 test('the parser accepts any string, and no claim of a damaged record lasts for ever', () => {

@@ -100,8 +100,6 @@ export const noClaims = (workspace: string): ClaimsRecord => {
 export const isSameProcess = (a: Identity, b: Identity): boolean =>
   a.pid === b.pid && a.started === b.started && a.boot === b.boot && a.pidns === b.pidns && a.host === b.host
 
-export const formatClaimsRecord = (record: ClaimsRecord): string => JSON.stringify(record)
-
 /**
  * Parses a record; undefined if it is damaged. A power cut can leave an empty file, as nothing here is
  * synced; the processes of its claims have died with the machine.
@@ -109,15 +107,14 @@ export const formatClaimsRecord = (record: ClaimsRecord): string => JSON.stringi
 export function parseClaimsRecord(text: string): ClaimsRecord | undefined {
   const value = parseObject(text)
   if (value?.schema_version !== 2 || !isString(value.workspace)) return undefined
-  const record: ClaimsRecord = {
+  return {
     schema_version: 2,
     workspace: value.workspace,
     fence: isCount(value.fence) ? value.fence : 0,
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
+    ...fieldsOf(value, isString, 'last'),
   }
-  if (isString(value.last)) record.last = value.last
-  return record
 }
 
 const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined): Item[] =>
@@ -125,68 +122,68 @@ const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined
 
 const strings = (value: unknown): string[] => listOf(value, (item) => (isString(item) ? item : undefined))
 
+/** The optional fields of a record that have the right type. */
+export function fieldsOf<Value, Name extends string>(
+  record: Record<string, unknown>,
+  isValue: (value: unknown) => value is Value,
+  ...names: readonly Name[]
+): Partial<Record<Name, Value>> {
+  const fields: Partial<Record<Name, Value>> = {}
+  for (const name of names) {
+    const value = record[name]
+    if (isValue(value)) fields[name] = value
+  }
+  return fields
+}
+
+const isTrue = (value: unknown): value is true => value === true
+
 /** Undefined for an invalid claim: it must not lock the workspace for ever. */
 function parseClaim(value: unknown): Claim | undefined {
   if (!isRecord(value) || !isString(value.session_id) || !isString(value.clock)) return undefined
-  const { acquired_at, until, until_wall, fence } = value
+  const { session_id, clock, acquired_at, until, until_wall, fence } = value
   if (!isNumber(acquired_at) || !isNumber(until) || !isNumber(until_wall) || !isCount(fence)) return undefined
   const paths = strings(value.paths)
-  const claim: Claim = {
-    session_id: value.session_id,
+  const ancestors = strings(value.ancestors)
+  const origin = parseOrigin(value.origin)
+  return {
+    session_id,
     holders: listOf(value.holders, parseIdentity),
     paths: paths.length === 0 ? [...wholeWorkspace] : paths,
     mode: value.mode === 'shared' ? 'shared' : 'exclusive',
     fence,
     first_fence: isCount(value.first_fence) ? value.first_fence : fence,
     acquired_at,
-    clock: value.clock,
+    clock,
     until,
     until_wall,
+    ...fieldsOf(value, isTrue, 'narrowed'),
+    ...fieldsOf(value, isNumber, 'ticks', 'ends'),
+    ...fieldsOf(value, isString, 'purpose'),
+    ...(origin && { origin }),
+    ...(ancestors.length > 0 && { ancestors }),
   }
-  if (value.narrowed === true) claim.narrowed = true
-  if (isNumber(value.ticks)) claim.ticks = value.ticks
-  if (isNumber(value.ends)) claim.ends = value.ends
-  if (isString(value.purpose)) claim.purpose = value.purpose
-  const origin = parseOrigin(value.origin)
-  if (origin !== undefined) claim.origin = origin
-  const ancestors = strings(value.ancestors)
-  if (ancestors.length > 0) claim.ancestors = ancestors
-  return claim
 }
-
-const originTexts = [
-  'agent',
-  'terminal',
-  'tmux_pane',
-  'hostname',
-  'user',
-  'directory',
-  'prompt',
-  'command',
-  'variable',
-] as const satisfies readonly (keyof ClaimOrigin)[]
 
 export function parseOrigin(value: unknown): ClaimOrigin | undefined {
   if (!isRecord(value)) return undefined
-  const origin: ClaimOrigin = {}
-  for (const name of originTexts) {
-    const text = value[name]
-    if (isString(text)) origin[name] = text
+  const { path, size } = isRecord(value.transcript) ? value.transcript : {}
+  return {
+    ...fieldsOf(value, isString, 'agent', 'terminal', 'tmux_pane', 'hostname', 'user', 'directory'),
+    ...fieldsOf(value, isString, 'prompt', 'command', 'variable'),
+    ...(isString(path) && isCount(size) && { transcript: { path, size } }),
+    ...fieldsOf(value, isTrue, 'shared_process'),
   }
-  const { transcript } = value
-  if (isRecord(transcript) && isString(transcript.path) && isCount(transcript.size))
-    origin.transcript = { path: transcript.path, size: transcript.size }
-  if (value.shared_process === true) origin.shared_process = true
-  return origin
 }
 
 function parseBreak(value: unknown): BrokenClaim | undefined {
   if (!isRecord(value) || !isString(value.session_id)) return undefined
+  const { fence, by, reason, at } = value
   return {
     session_id: value.session_id,
-    fence: isNumber(value.fence) ? value.fence : 0,
-    by: isString(value.by) ? value.by : '',
-    reason: isString(value.reason) ? value.reason : null,
-    at: isNumber(value.at) ? value.at : 0,
+    fence: isNumber(fence) ? fence : 0,
+    by: isString(by) ? by : '',
+    reason: isString(reason) ? reason : null,
+    at: isNumber(at) ? at : 0,
   }
 }

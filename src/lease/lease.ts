@@ -19,7 +19,7 @@ import {
 } from './own-claims.ts'
 import { type AcquireRequest, type Granted } from './rules.ts'
 import { type ClaimsView, type Decided, WorkspaceClaims } from './workspace-claims.ts'
-import { leaseTarget, type Workspace } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
 
 export interface LeaseOptions {
   sessionId: string
@@ -251,7 +251,7 @@ function prepareLease(options: LeaseOptions) {
   assertOptions({ ...options, ttlMs })
   const waitMs = durationMs(options.wait ?? 0, 'wait')
   const store = options.store ?? homeStore()
-  const claims = new WorkspaceClaims(store, leaseTarget(options, store))
+  const claims = WorkspaceClaims.open(store, options)
   const paths = claims.pathsOf(options.paths ?? [])
   return {
     claims,

@@ -14,13 +14,6 @@ import { isWorkspaceKey } from './workspace.ts'
 /** A file that a swap has staged, and never removed, goes after a day. */
 const stagedAfterMs = 24 * 3_600_000
 
-export interface LockSweepOptions {
-  /** Removes nothing. */
-  dryRun?: boolean
-  /** Removes only what has not changed for this many milliseconds. */
-  olderThanMs?: number
-}
-
 /** A claim that is over, and that no living process could still renew. */
 const isOver = (claim: Claim, observation: Observation): boolean =>
   !isInForce(claim, observation) && claimLiveness(claim, observation) !== 'alive'
@@ -45,9 +38,12 @@ export async function sweepKey(store: LeaseStore, key: string, { dryRun = false 
   return answer
 }
 
-/** Sweeps `$STINT_HOME/locks`. `HOME_UNSAFE` for anything but a directory of this user. */
+/**
+ * Sweeps `$STINT_HOME/locks`; `olderThanMs` spares younger staged files. `HOME_UNSAFE` for anything but a
+ * directory of this user.
+ */
 export async function sweepLocks(
-  options: LockSweepOptions = {},
+  options: { dryRun?: boolean; olderThanMs?: number } = {},
 ): Promise<{ path: string; removal: Removal }[]> {
   const home = stintHome()
   const locks = join(home, 'locks')
@@ -57,8 +53,14 @@ export async function sweepLocks(
     const path = join(locks, key)
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
-    const removal = await sweepRecord(path, key, options)
-    if (removal !== undefined) removals.push({ path, removal })
+    try {
+      const removed = (await sweepKey(homeStore(), key, options)) + sweepStaged(path, options)
+      if (removed > 0) removals.push({ path, removal: { ...nothingRemoved(), removed } })
+    } catch (error) {
+      // A key that cannot be read or changed must not stop the sweep of the others.
+      const failure = { path, type: 'directory' as const, error: errorCode(error) ?? String(error) }
+      removals.push({ path, removal: { ...nothingRemoved(), failures: [failure] } })
+    }
   }
   return removals
 }
@@ -74,28 +76,11 @@ function listOwn(paths: readonly string[]): string[] {
   return readdirSync(paths.at(-1) ?? '').sort()
 }
 
-async function sweepRecord(
-  path: string,
-  key: string,
-  options: LockSweepOptions,
-): Promise<Removal | undefined> {
-  try {
-    const removed = (await sweepKey(homeStore(), key, options)) + sweepStaged(path, options)
-    return removed === 0 ? undefined : { ...nothingRemoved(), removed }
-  } catch (error) {
-    // A key that cannot be read or changed must not stop the sweep of the others.
-    const failure = { path, type: 'directory' as const, error: errorCode(error) ?? String(error) }
-    return { ...nothingRemoved(), failures: [failure] }
-  }
-}
-
-function sweepStaged(path: string, { dryRun = false, olderThanMs = 0 }: LockSweepOptions): number {
-  const old = readdirSync(path)
+function sweepStaged(path: string, { dryRun = false, olderThanMs = 0 }): number {
+  const ageMs = Math.max(stagedAfterMs, olderThanMs)
+  const files = readdirSync(path)
     .map((name) => join(path, name))
-    .filter(
-      (file) =>
-        isStagedEpoch(file) && Date.now() - statSync(file).mtimeMs >= Math.max(stagedAfterMs, olderThanMs),
-    )
-  if (!dryRun) old.forEach((file) => unlinkSync(file))
-  return old.length
+    .filter((file) => isStagedEpoch(file) && Date.now() - statSync(file).mtimeMs >= ageMs)
+  if (!dryRun) files.forEach((file) => unlinkSync(file))
+  return files.length
 }

@@ -142,17 +142,16 @@ function parseWaiter(text: string): Waiter | undefined {
   if (!isRecord(value) || process === undefined) return undefined
   const { session_id, since, until, paths, mode } = value
   if (!isString(session_id) || !isNumber(since) || !isNumber(until) || !Array.isArray(paths)) return undefined
-  const waiter: Waiter = {
+  const origin = parseOrigin(value.origin)
+  return {
     session_id,
     process,
     paths: paths.filter(isString),
     mode: mode === 'shared' ? 'shared' : 'exclusive',
     since,
     until,
+    ...(origin && { origin }),
   }
-  const origin = parseOrigin(value.origin)
-  if (origin !== undefined) waiter.origin = origin
-  return waiter
 }
 
 /** The waiters of a key, the one that has waited longest first. Removes the entries of dead ones. */

@@ -4,17 +4,10 @@ import { type Identity, type Liveness, liveness as processLiveness } from '../ba
 import { thisMachine } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
 import { ActivityLog } from './activity-log.ts'
-import {
-  type BrokenClaim,
-  type Claim,
-  type ClaimsRecord,
-  formatClaimsRecord,
-  noClaims,
-  parseClaimsRecord,
-} from './claim.ts'
+import { type BrokenClaim, type Claim, type ClaimsRecord, noClaims, parseClaimsRecord } from './claim.ts'
 import { isTurnOver, sessionWork } from './evidence.ts'
 import { isInForce, type Observation } from './force.ts'
-import { heldError } from './lock-held-error.ts'
+import { heldError } from './claim-words.ts'
 import {
   type BreakAnswer,
   checkClaim,
@@ -39,13 +32,12 @@ import {
 } from './rules.ts'
 import { listWaiters, showWaiter, Wait, type Waiter } from './waiting.ts'
 import {
+  leaseTarget,
   type LeaseTarget,
   outsideName,
   pathsInTarget,
-  resourceTarget,
   wholeTarget,
   type Workspace,
-  workspaceTarget,
 } from './workspace.ts'
 
 /** The claims on a workspace or resource at one moment. */
@@ -58,8 +50,6 @@ export interface ClaimsView {
 /** The answer of a decision that was carried out, and the claims after it, changed or not. */
 export interface Decided<Answer> extends ClaimsView {
   answer: Answer
-  /** The claims before it; absent if nothing changed. */
-  before?: ClaimsRecord
   /** This process's monotonic clock, in milliseconds, before the register's time was read. */
   startedAtMs: number
 }
@@ -94,13 +84,12 @@ export class WorkspaceClaims {
   readonly target: LeaseTarget
   readonly activity: ActivityLog
 
-  /** The claims on the workspace around a directory (the current one by default), or on a named resource. */
-  static open(store: LeaseStore, target: { workspace?: string | Workspace; resource?: string } = {}) {
-    const { workspace, resource } = target
-    return new this(
-      store,
-      resource === undefined ? workspaceTarget(workspace, store) : resourceTarget(resource, store),
-    )
+  /** The claims on the workspace around a directory (the current one by default), a file or a resource. */
+  static open(
+    store: LeaseStore,
+    target: { workspace?: string | Workspace; resource?: string; file?: string } = {},
+  ): WorkspaceClaims {
+    return new this(store, leaseTarget(target, store))
   }
 
   /** The claims of a key, by the name in its record; undefined if it has none, or a damaged one. */
@@ -164,10 +153,9 @@ export class WorkspaceClaims {
       const { epoch, record, observation } = view
       const { next, answer } = await decide(record, observation, nextFence(record, observation.now))
       if (next === undefined) return { answer, ...view, startedAtMs }
-      if (await this.store.register.swap(this.key, epoch, formatClaimsRecord(next))) {
-        const decided = { answer, epoch: epoch + 1, before: record, record: next, observation, startedAtMs }
-        return this.activity.noteChange(decided)
-      }
+      if (!(await this.store.register.swap(this.key, epoch, JSON.stringify(next)))) continue
+      this.activity.noteChange(record, next, observation.now)
+      return { answer, epoch: epoch + 1, record: next, observation, startedAtMs }
     }
   }
 

@@ -104,40 +104,30 @@ export const wholeTarget = (key: string, name: string): LeaseTarget => ({
   ...(isAbsolute(name) && { path: name }),
 })
 
-/** The name of a resource cannot be mistaken for a path. */
-const isResourceName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
-
-export function resourceTarget(name: string, { shared }: WorkspaceNames): LeaseTarget {
-  if (!isResourceName(name)) {
-    throw new StintError('ARG_ERROR', `${JSON.stringify(String(name).slice(0, 210))} cannot be a resource`, {
-      hint: 'A resource is named like deploy:prod: a letter or digit, then at most 199 of letters, digits and . _ : / @ + -',
-    })
-  }
-  const key = `resource:${name}`
-  // In files, a key is the name of a directory.
-  return { key: shared ? key : keyOf(key), name, whole: wholeWorkspace }
-}
-
-/** The target of a lease in a program: a workspace, a file, or a resource of any name. */
+/** The target of a lease: a workspace, a file, or a resource. */
 export function leaseTarget(
   { workspace, resource, file }: { workspace?: string | Workspace; resource?: string; file?: string },
   names: WorkspaceNames,
 ): LeaseTarget {
-  if (file !== undefined) return textTarget(`file:${realPathOf(resolve(String(file)))}`, names)
-  return resource === undefined ? workspaceTarget(workspace, names) : textTarget(resource, names)
+  if (file !== undefined) return resourceTarget(`file:${realPathOf(resolve(String(file)))}`, names)
+  return resource === undefined ? workspaceTarget(workspace, names) : resourceTarget(resource, names)
 }
 
-const maxTextBytes = 4096
+const maxResourceBytes = 4096
 
-function textTarget(name: string, names: WorkspaceNames): LeaseTarget {
-  if (typeof name === 'string' && isResourceName(name)) return resourceTarget(name, names)
+function resourceTarget(name: string, { shared }: WorkspaceNames): LeaseTarget {
   const bytes = Buffer.from(String(name))
   const isText = bytes.toString() === name && !name.includes('\0')
-  if (!isText || bytes.length === 0 || bytes.length > maxTextBytes)
-    throw new StintError('ARG_ERROR', `a resource is a text of 1 to ${maxTextBytes} bytes`)
+  if (!isText || bytes.length === 0 || bytes.length > maxResourceBytes)
+    throw new StintError(
+      'ARG_ERROR',
+      `a resource is named by 1 to ${maxResourceBytes} bytes, like deploy:prod`,
+    )
   const key = `resource:${name}`
+  if (shared === undefined) return { key: keyOf(key), name, whole: wholeWorkspace }
   // Where machines share a register, a key has a limited length; no plain name begins with a hash sign.
-  return { key: names.shared ? `resource:#${md5(key)}` : keyOf(key), name, whole: wholeWorkspace }
+  const isPlain = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
+  return { key: isPlain ? key : `resource:#${md5(key)}`, name, whole: wholeWorkspace }
 }
 
 /** Tells from a record whether its claims are on a workspace or a resource. */

@@ -1,4 +1,4 @@
-import { type Claim, formatClaimsRecord, noClaims, parseClaimsRecord } from '../../src/lease/claim.ts'
+import { type Claim, noClaims, parseClaimsRecord } from '../../src/lease/claim.ts'
 import { decideAcquire } from '../../src/lease/rules.ts'
 import type { ClaimsMutation } from './explorer-claims-mutations.ts'
 import { type Clock, describeClock, nowOn, timesFrom } from './explorer-clock.ts'
@@ -411,5 +411,5 @@ function heldByParent(): Directory {
     isTurnOver: () => false,
   }
   const { next = noClaims('') } = decideAcquire(noClaims('/workspace'), request, observation, 1)
-  return { isThere: true, epochs: [[1, formatClaimsRecord(next)]], top: 1 }
+  return { isThere: true, epochs: [[1, JSON.stringify(next)]], top: 1 }
 }

@@ -1,14 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHome } from '../../src/base/fs/home.ts'
+import { noClaims } from '../../src/lease/claim.ts'
+import { computeWorkspaceHash } from '../../src/lease/injected-io-lock.ts'
 import { nodeFiles } from '../../src/lease/file-register.ts'
-import {
-  type Claim,
-  type ClaimsRecord,
-  computeWorkspaceHash,
-  noClaims,
-  type Now,
-} from '../../src/lease/index.ts'
+import { type Claim, type ClaimsRecord, type Now } from '../../src/lease/index.ts'
 import { type Finished, stintBin, World } from './world.ts'
 
 /** Makes a directory a repository: the least that git takes for one. */

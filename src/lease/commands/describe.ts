@@ -36,21 +36,12 @@ export function describeClaim(claim: Claim, observation: Observation) {
     fence: claim.fence,
     purpose: claim.purpose ?? null,
     origin: claim.origin ?? null,
-    work: process === undefined ? null : describeWork(claim, force, process, observation),
+    work: process
+      ? { pid: process.pid, command: process.command, text: workText(claim, force, process, observation) }
+      : null,
     holders: claim.holders.map(({ pid }) => pid),
   }
 }
-
-const describeWork = (
-  claim: Claim,
-  force: Parameters<typeof workText>[1],
-  process: NonNullable<ReturnType<typeof presentProcess>>,
-  observation: Observation,
-) => ({
-  pid: process.pid,
-  command: process.command,
-  text: workText(claim, force, process, observation),
-})
 
 /** A waiter in the form that status shows. */
 export const describeWaiter = (waiter: Waiter, { now }: Observation) => ({
