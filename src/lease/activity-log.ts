@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { GatheredLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory } from '../base/fs/home.ts'
 import { isNumber, isString, parseObject } from '../base/text/fields.ts'
-import { type Claim, type ClaimOrigin, type ClaimsRecord, fieldsOf, parseOrigin } from './claim.ts'
+import { type Claim, type ClaimOrigin, type ClaimsRecord, validFields, parseOrigin } from './claim.ts'
 import { transcriptTime } from './evidence.ts'
 import type { ActivityLogs, Now } from './register.ts'
 import { type AcquireRequest, covers } from './rules.ts'
@@ -135,8 +135,8 @@ function parseActivity(line: string): ClaimActivity | undefined {
     purpose: isString(value.purpose) ? value.purpose : null,
     at: value.at,
     kind,
-    ...fieldsOf(value, isNumber, 'fence', 'held_ms'),
-    ...fieldsOf(value, isString, 'by', 'reason', 'parent', 'workspace'),
+    ...validFields(value, isNumber, 'fence', 'held_ms'),
+    ...validFields(value, isString, 'by', 'reason', 'parent', 'workspace'),
     ...(origin && { origin }),
   }
 }

@@ -23,9 +23,6 @@ export interface AllClaims {
   unreadable: { key: string; reason: string }[]
 }
 
-/** How many records are read at once: on a server each read is a round trip. */
-const atOnce = 32
-
 /** The claims of all sessions on everything. A record that cannot be read does not hide the others. */
 export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
@@ -49,14 +46,11 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
   }
 
   const keys = await claimsKeys(store)
-  for (let from = 0; from < keys.length; from += atOnce) {
-    const batch = keys.slice(from, from + atOnce)
-    const results = await Promise.allSettled(batch.map(readTarget))
-    results.forEach((result, at) => {
-      if (result.status === 'fulfilled') all.targets.push(...result.value)
-      else all.unreadable.push({ key: batch[at] ?? '', reason: reasonOf(result.reason) })
-    })
-  }
+  const results = await Promise.allSettled(keys.map(readTarget))
+  results.forEach((result, index) => {
+    if (result.status === 'fulfilled') all.targets.push(...result.value)
+    else all.unreadable.push({ key: keys[index] ?? '', reason: reasonOf(result.reason) })
+  })
   return all
 }
 

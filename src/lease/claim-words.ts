@@ -29,6 +29,9 @@ export function originText(origin: ClaimOrigin | undefined, home: string = proce
   return visibleText(all, 300)
 }
 
+/** A claim that is over since it was found. */
+export const noForce: Force = { leftMs: 0, isLeftover: false }
+
 /** What a claim is on: "the whole workspace", or its paths. */
 export function pathsText(paths: readonly string[], mode: ClaimMode = 'exclusive'): string {
   const what = paths.includes('**') ? 'the whole workspace' : visibleText(paths.join(' '), 200)
@@ -82,7 +85,7 @@ export function heldError(
   waiters: readonly Waiter[],
 ): StintError {
   const { session_id, holders, acquired_at, paths, purpose = null, origin = null } = by
-  const force = forceOf(by, observation) ?? { leftMs: 0, isLeftover: false }
+  const force = forceOf(by, observation) ?? noForce
   const expires_in_ms = Math.round(force.leftMs)
   const pid = holders[0]?.pid ?? null
   const liveness = claimLiveness(by, observation)
@@ -90,7 +93,7 @@ export function heldError(
   const location = claims.store.locate(claims.key, epoch)
   const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
   const notes = [waited, waitersText(waiters, observation.now)].filter(Boolean).join('; ')
-  const message = `${visibleText(claims.title)} is held by ${holderText(by, force, observation)}${notes && ` (${notes})`}`
+  const message = `${visibleText(claims.title)} is held by ${holderText(by, observation)}${notes && ` (${notes})`}`
   return new StintError('LOCK_HELD', message, {
     hint: `${standingText(claims, by, force, observation)} ${adviceFor(claims, force, isInSharedServer(by, observation))}`,
     retryAfterMs,
@@ -100,7 +103,8 @@ export function heldError(
 }
 
 /** Which session it is, whose, and what it does. */
-function holderText(by: Claim, force: Force, observation: Observation): string {
+export function holderText(by: Claim, observation: Observation): string {
+  const force = forceOf(by, observation) ?? noForce
   const origin = originText(by.origin)
   const doing = by.purpose === undefined || force.isLeftover ? '' : `, ${visibleJson(by.purpose)}`
   const work = workText(by, force, presentProcess(by, force, observation), observation)

@@ -113,7 +113,7 @@ export function parseClaimsRecord(text: string): ClaimsRecord | undefined {
     fence: isCount(value.fence) ? value.fence : 0,
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
-    ...fieldsOf(value, isString, 'last'),
+    ...validFields(value, isString, 'last'),
   }
 }
 
@@ -123,7 +123,7 @@ const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined
 const strings = (value: unknown): string[] => listOf(value, (item) => (isString(item) ? item : undefined))
 
 /** The optional fields of a record that have the right type. */
-export function fieldsOf<Value, Name extends string>(
+export function validFields<Value, Name extends string>(
   record: Record<string, unknown>,
   isValue: (value: unknown) => value is Value,
   ...names: readonly Name[]
@@ -157,9 +157,9 @@ function parseClaim(value: unknown): Claim | undefined {
     clock,
     until,
     until_wall,
-    ...fieldsOf(value, isTrue, 'narrowed'),
-    ...fieldsOf(value, isNumber, 'ticks', 'ends'),
-    ...fieldsOf(value, isString, 'purpose'),
+    ...validFields(value, isTrue, 'narrowed'),
+    ...validFields(value, isNumber, 'ticks', 'ends'),
+    ...validFields(value, isString, 'purpose'),
     ...(origin && { origin }),
     ...(ancestors.length > 0 && { ancestors }),
   }
@@ -169,10 +169,10 @@ export function parseOrigin(value: unknown): ClaimOrigin | undefined {
   if (!isRecord(value)) return undefined
   const { path, size } = isRecord(value.transcript) ? value.transcript : {}
   return {
-    ...fieldsOf(value, isString, 'agent', 'terminal', 'tmux_pane', 'hostname', 'user', 'directory'),
-    ...fieldsOf(value, isString, 'prompt', 'command', 'variable'),
+    ...validFields(value, isString, 'agent', 'terminal', 'tmux_pane', 'hostname', 'user', 'directory'),
+    ...validFields(value, isString, 'prompt', 'command', 'variable'),
     ...(isString(path) && isCount(size) && { transcript: { path, size } }),
-    ...fieldsOf(value, isTrue, 'shared_process'),
+    ...validFields(value, isTrue, 'shared_process'),
   }
 }
 

@@ -18,6 +18,8 @@ export {
   presentProcess,
   roughDuration,
   workText,
+  holderText,
+  noForce,
 } from './claim-words.ts'
 export { waitingHookName, transcriptTime } from './evidence.ts'
 export { fileRegister, fileStore, homeStore } from './file-register.ts'

@@ -4,6 +4,7 @@ import { type Identity, identify, ownIdentity } from '../base/process/liveness.t
 import { readOrigin } from '../base/process/origin.ts'
 import { durationMs, timerMs } from '../base/text/duration.ts'
 import { visibleText } from '../base/text/escape.ts'
+import { isString } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type Claim, type ClaimMode, defaultTtlMs, maxTtlMs } from './claim.ts'
 import { homeStore } from './file-register.ts'
@@ -112,7 +113,11 @@ export class Lease {
 
   /** Aborts when the lease is lost: stop writing then. The first access starts to watch the register. */
   get signal(): AbortSignal {
-    if (!this.#isOver) this.#unwatch ??= this.#claims.watch(() => void this.#checkQuietly())
+    if (!this.#isOver)
+      this.#unwatch ??= this.#claims.watch(() => {
+        // The next refresh reports a lasting failure.
+        this.check().catch(() => {})
+      })
     this.#controller ??= new AbortController()
     if (this.#lost !== undefined) this.#controller.abort(this.#lost)
     return this.#controller.signal
@@ -174,7 +179,7 @@ export class Lease {
     return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, holders }
   }
 
-  /** Runs one operation at a time: a refresh must not revive a lease that a check has just found lost. */
+  /** One operation at a time: a refresh must not revive a lease that a check has just found lost. */
   #inTurn(operation: () => Promise<boolean>): Promise<boolean> {
     const result = this.#queue.then(() => !this.#isOver && operation())
     this.#queue = result.catch(() => {})
@@ -211,7 +216,7 @@ export class Lease {
     return isFirst
   }
 
-  /** Milliseconds until the claim can be lost without another refresh. */
+  /** Until the claim can be lost without another refresh. */
   get #leftMs(): number {
     return this.#latest.startedAtMs + this.#ttlMs - systemClock.mono()
   }
@@ -219,14 +224,6 @@ export class Lease {
   /** A third of the time to live. */
   get #refreshIntervalMs(): number {
     return timerMs(Math.max(10, this.#ttlMs / 3))
-  }
-
-  async #checkQuietly(): Promise<void> {
-    try {
-      await this.check()
-    } catch {
-      // The next refresh reports a lasting failure.
-    }
   }
 
   /** A failed refresh (full disk, unreachable server) loses the lease only when its time is over. */
@@ -246,8 +243,6 @@ export class Lease {
 /** Validates the options; returns the claims they are about, the request and how long to wait. */
 function prepareLease(options: LeaseOptions) {
   const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
-  if (!isSessionId(sessionId))
-    throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
   const waitMs = durationMs(options.wait ?? 0, 'wait')
   const store = options.store ?? homeStore()
@@ -274,22 +269,21 @@ const maxPaths = 1000
 const maxPurposeLength = 10_000
 
 /** Plain JavaScript callers are not type-checked. */
-function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
-  const { ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
-  const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
-  const isTtl = (ms: number): boolean => ms > 0 && ms <= maxTtlMs
+function assertOptions(options: LeaseOptions & { ttlMs: number }): void {
+  const { sessionId, ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
   const refuse = (problem: string): never => {
     throw new StintError('ARG_ERROR', problem)
   }
-  if (!isTtl(ttlMs)) refuse(`ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`)
+  if (!isSessionId(sessionId))
+    throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
+  if (!(ttlMs > 0 && ttlMs <= maxTtlMs)) refuse(`ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`)
   if (mode !== 'exclusive' && mode !== 'shared')
     refuse(`mode must be exclusive or shared, not ${String(mode)}`)
   if (pid !== null && !(Number.isSafeInteger(pid) && pid > 0))
     refuse(`pid must be that of a process, not ${pid}`)
-  if (list?.every((path) => typeof path === 'string') !== true) refuse('paths must be a list of paths')
-  if ((list?.length ?? 0) > maxPaths)
-    refuse(`at most ${maxPaths} paths can be claimed; claim their directory`)
-  if (typeof purpose !== 'string' || purpose.length > maxPurposeLength)
+  if (!Array.isArray(paths) || !paths.every(isString)) refuse('paths must be a list of paths')
+  if (paths.length > maxPaths) refuse(`at most ${maxPaths} paths can be claimed; claim their directory`)
+  if (!isString(purpose) || purpose.length > maxPurposeLength)
     refuse(`purpose must be a string of at most ${maxPurposeLength} characters`)
 }
 

@@ -3,6 +3,7 @@ import {
   claimLiveness,
   type ClaimMode,
   forceOf,
+  noForce,
   type Observation,
   originText,
   pathsText,
@@ -19,7 +20,7 @@ import { formatAge, shortPath } from '../../cli/text/format.ts'
 
 /** A claim in the form that status shows. */
 export function describeClaim(claim: Claim, observation: Observation) {
-  const force = forceOf(claim, observation) ?? { leftMs: 0, isLeftover: false }
+  const force = forceOf(claim, observation) ?? noForce
   const process = presentProcess(claim, force, observation)
   return {
     session_id: claim.session_id,

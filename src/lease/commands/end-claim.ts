@@ -7,14 +7,7 @@ import { type Claim, type WorkspaceClaims } from '../index.ts'
 import { isBelowAgent } from '../../hooks/index.ts'
 import { listNames, matchName } from '../../cli/match-name.ts'
 import { confirm } from '../../cli/terminal/confirm.ts'
-import {
-  acquireCommand,
-  describeTarget,
-  holderOption,
-  openClaims,
-  readSession,
-  targetOptions,
-} from './lock-options.ts'
+import { acquireCommand, describeTarget, openClaims, readSession, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 export const lockReleaseCommand = defineBareCommand({
@@ -23,7 +16,8 @@ export const lockReleaseCommand = defineBareCommand({
   options: {
     ...targetOptions,
     session: {
-      ...holderOption.session,
+      type: 'string',
+      value: 'HOLDER',
       help: 'the session (STINT_SESSION_ID, or that of your only `stint lock acquire` here)',
     },
     path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },

@@ -21,11 +21,6 @@ export const sessionOption = {
 /** What the origin of a claim says that a user, and no agent, has made by `stint lock acquire`. */
 export const acquireCommand = 'lock acquire'
 
-/** The option of commands about a claim that stands: completion offers the sessions that hold one. */
-export const holderOption = {
-  session: { type: 'string', value: 'HOLDER', help: 'the session (STINT_SESSION_ID)' },
-} as const satisfies OptionTable
-
 export const pathOption = (what: string) =>
   ({
     type: 'strings',

@@ -81,7 +81,7 @@ test('on a terminal it names the session that it waits for, and --notify rings t
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs', '--purpose', 'long work'])
   terminal.enter(`cd ${world.workspace}; clear; stint lock wait --notify`)
-  await terminal.shows(/^stint: waiting for theirs, "long work"/m)
+  await terminal.shows(/^stint: waiting for theirs,[^]*"long\s+work"/m)
   expect(terminal.hasRung()).toBe(false)
   await world.lock(['release', '--session', 'theirs'])
   await terminal.shows(/ is free, after .*\n\[0\] ready>$/)

@@ -1,12 +1,11 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal, writeOut } from '../../base/process/terminal.ts'
-import { defaultTtlMs, originText, readDescent, type WorkspaceClaims } from '../index.ts'
+import { defaultTtlMs, holderText, readDescent, roughDuration, type WorkspaceClaims } from '../index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { formatAge } from '../../cli/text/format.ts'
 import {
   describeTarget,
   openClaims,
@@ -84,12 +83,9 @@ async function announce(findBlocker: FindBlocker): Promise<void> {
     if (!(await isTerminal(2))) return
     const blocker = await findBlocker()
     if (blocker === undefined) return
-    const { by } = blocker.refused
-    const { session_id, purpose, origin, acquired_at } = by
-    const who = originText(origin)
-    const age = formatAge(Math.max(0, blocker.observation.now.wall - acquired_at))
-    const what = purpose === undefined ? '' : `, ${JSON.stringify(purpose)}`
-    const line = `stint: waiting for ${session_id}${what}, which has held it for ${age}${who && ` (${who})`}`
+    const { refused, observation } = blocker
+    const age = roughDuration(Math.max(0, observation.now.wall - refused.by.acquired_at))
+    const line = `stint: waiting for ${holderText(refused.by, observation)}, held for ${age}`
     writeOut(2, `${visibleText(line, 500)}\n`)
   } catch {
     // The wait itself reports a failure of the register.
