@@ -20,16 +20,16 @@ export function createManifest(
     title,
     workspace,
     mode,
-    secrets: given = [],
+    secrets: listed = [],
     mask = 'registered',
   }: CreateOptions,
   secrets: RegisteredSecrets,
   now: number,
 ): Manifest {
   checkSessionId(id)
-  if (!Array.isArray(given)) throw new StintError('ARG_ERROR', 'the secrets of a session must be an array')
+  if (!Array.isArray(listed)) throw new StintError('ARG_ERROR', 'the secrets of a session must be an array')
   // A caller may pass the value of a secret by mistake: write nothing but well-formed references.
-  const refs = given.map(checkSecretRef)
+  const refs = listed.map(checkSecretRef)
   if (mask !== 'registered' && mask !== 'tokens')
     throw new StintError('ARG_ERROR', 'the mask of a session is registered or tokens')
   secrets.apply({ secrets: refs, mask })
@@ -51,7 +51,7 @@ export function forkManifest(
     id = key === undefined ? newSessionId() : keyId(key),
     title,
     purpose,
-    secrets: known = [],
+    secrets: values = [],
   }: ForkOptions,
   secrets: RegisteredSecrets,
   now: number,
@@ -59,15 +59,15 @@ export function forkManifest(
   checkStrings({ title, purpose })
   checkSessionId(id)
   const { secrets: refs, ...facts } = factsOf(original)
-  secrets.registerAll(known)
+  secrets.registerAll(values)
   secrets.apply({ secrets: refs, mask: facts.mask })
   const names = namesOf({ id, key, labels: original.labels }, secrets.gate)
   // The original may have been written by a process that did not know these secrets.
   const clean = JSON.parse(secrets.gate.stringify({ ...facts, title: title ?? facts.title })) as object
-  const listed = refs.length === 0 ? {} : { secrets: refs }
+  const references = refs.length === 0 ? {} : { secrets: refs }
   const manifest = { ...newManifest(id, store, now), ...names }
   const from = { session_id: original.session_id, seq: 0 }
-  return checked(revised(manifest, now, { kind: 'fork', ...clean, ...listed, from }), secrets)
+  return checked(revised(manifest, now, { kind: 'fork', ...clean, ...references, from }), secrets)
 }
 
 /** `SECRET_LEAK` if the manifest still contains a secret. */

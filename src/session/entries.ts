@@ -53,13 +53,13 @@ function jsonOf(data: unknown): string {
  * properties are written out: spreading them would cost as much as encoding them.
  */
 function entryOf(
-  { type: given, slot, masked }: Omit<LogEntry, 'json'>,
-  raw: string,
+  { type: rawType, slot, masked }: Omit<LogEntry, 'json'>,
+  rawJson: string,
   gate: SecretGate,
 ): LogEntry {
-  const json = gate.json(raw)
-  const type = gate.text(given)
-  const isMasked = masked || json !== raw || type !== given
+  const json = gate.json(rawJson)
+  const type = gate.text(rawType)
+  const isMasked = masked || json !== rawJson || type !== rawType
   return { type, json, slot, masked: isMasked || undefined }
 }
 

@@ -66,8 +66,8 @@ export { turnType } from './state.ts'
 export * from './store.ts'
 
 /** Repairs a session. Only the command that uses it loads the code. */
-export async function repairSession(...given: Parameters<typeof repair>): Promise<Repair> {
-  return await (await import('./repair.ts')).repairSession(...given)
+export async function repairSession(...options: Parameters<typeof repair>): Promise<Repair> {
+  return await (await import('./repair.ts')).repairSession(...options)
 }
 
 /** Lists the sessions in a home, newest activity first. Loads the code for that only if there are any. */

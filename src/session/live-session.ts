@@ -44,7 +44,8 @@ export interface SessionContext {
 }
 
 /** `Array.isArray` does not tell TypeScript that a readonly array is one. */
-const isList = (given: NewEvent | readonly NewEvent[]): given is readonly NewEvent[] => Array.isArray(given)
+const isList = (events: NewEvent | readonly NewEvent[]): events is readonly NewEvent[] =>
+  Array.isArray(events)
 
 /** The session of a store, on whatever driver: keeps the state up to date with what it writes. */
 export class LiveSession implements Session {
@@ -109,12 +110,12 @@ export class LiveSession implements Session {
 
   append(event: NewEvent, options?: AppendOptions): Promise<Receipt>
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<Receipt[]>
-  append(given: NewEvent | readonly NewEvent[], options: AppendOptions = {}): Promise<Receipt | Receipt[]> {
+  append(events: NewEvent | readonly NewEvent[], options: AppendOptions = {}): Promise<Receipt | Receipt[]> {
     const { durable } = options
-    if (isList(given)) return this.#withSnapshot(given, () => this.#appendAll(given, { durable }))
+    if (isList(events)) return this.#withSnapshot(events, () => this.#appendAll(events, { durable }))
     return this.#context.snapshots.critical === undefined
-      ? this.#appendOne(given, durable)
-      : this.#withSnapshot([given], () => this.#appendOne(given, durable))
+      ? this.#appendOne(events, durable)
+      : this.#withSnapshot([events], () => this.#appendOne(events, durable))
   }
 
   /** Rejects and never throws, without a promise of its own. */

@@ -77,12 +77,12 @@ const factNames = ['tool', 'title', 'workspace', 'mode', 'secrets', 'mask'] as c
  * thousands. An old one is kept if a present fact comes from it, or if it attests the most of a log.
  */
 function prune(revisions: readonly Revision[]): Revision[] {
-  const sources = factNames.map((name) => revisions.findLast((each) => each[name] !== undefined))
+  const sources = factNames.map((name) => revisions.findLast((revision) => revision[name] !== undefined))
   const { seq, audit } = attestedBy({ revisions })
-  const attesting = revisions.filter((each) => audit !== undefined && each.audit === audit)
-  const last = revisions.findLast((each) => each.seq === seq)
+  const attesting = revisions.filter((revision) => audit !== undefined && revision.audit === audit)
+  const last = revisions.findLast((revision) => revision.seq === seq)
   const needed = new Set([...revisions.slice(-keptRevisions), ...sources, ...attesting, last])
-  return revisions.filter((each) => needed.has(each) || origins.has(each.kind))
+  return revisions.filter((revision) => needed.has(revision) || origins.has(revision.kind))
 }
 
 export function factsOf({ revisions }: Manifest): Facts {

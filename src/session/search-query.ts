@@ -77,15 +77,15 @@ export class SearchQuery {
 
   /** Walks the data in the order of its JSON. No recursion: data may be nested thousands of levels deep. */
   #inValue(data: unknown): Match | undefined {
-    const left: Member[] = [{ path: 'data', value: data }]
-    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const members: Member[] = [{ path: 'data', value: data }]
+    for (let next = members.pop(); next !== undefined; next = members.pop()) {
       const { path, value, key } = next
       const isLeaf = typeof value !== 'object' || value === null
       const match =
         (key === undefined ? undefined : this.#inText(key, path)) ??
         (isLeaf ? this.#inText(String(value), path) : undefined)
       if (match !== undefined) return match
-      if (!isLeaf) for (const member of membersOf(value, path).toReversed()) left.push(member)
+      if (!isLeaf) for (const member of membersOf(value, path).toReversed()) members.push(member)
     }
     return undefined
   }
@@ -100,10 +100,10 @@ interface Member {
 
 const membersOf = (value: object, path: string): Member[] =>
   Array.isArray(value)
-    ? value.map((each: unknown, i) => ({ path: `${path}[${i}]`, value: each }))
-    : Object.entries(value).map(([key, each]) => ({
+    ? value.map((item: unknown, i) => ({ path: `${path}[${i}]`, value: item }))
+    : Object.entries(value).map(([key, item]) => ({
         path: /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`,
-        value: each as unknown,
+        value: item as unknown,
         key,
       }))
 

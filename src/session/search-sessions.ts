@@ -23,8 +23,8 @@ export async function* searchSessions(
   for (const session of sessions) {
     try {
       if (session.lastAt < from) continue
-      for await (const found of searchLog(await medium.read(session.id), query, addBytes))
-        yield { session, ...found }
+      for await (const record of searchLog(await medium.read(session.id), query, addBytes))
+        yield { session, ...record }
     } catch (error) {
       if (!(error instanceof StintError) || onUnreadable === undefined) throw error
       // Sessions come and go: one that was removed meanwhile has no events.

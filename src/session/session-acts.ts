@@ -150,9 +150,9 @@ export class SessionActs {
   }
 
   /** `ACT_MISMATCH` if the key belongs to another act, whose result would be taken for that of this one. */
-  #refuseMismatch(key: string, used: Deed, given: Deed): void {
+  #refuseMismatch(key: string, recordedDeed: Deed, askedDeed: Deed): void {
     // A secret may have become known since the intent was recorded: compare both without secrets.
-    const [recorded, asked] = [used, given].map(({ action, subject }) =>
+    const [recorded, asked] = [recordedDeed, askedDeed].map(({ action, subject }) =>
       this.#secrets.gate.stringify(subject === undefined ? [action] : [action, subject]),
     )
     if (recorded === asked) return

@@ -75,9 +75,8 @@ export interface Session extends AsyncDisposable {
   /** Copies the session up to a record, under a new id and held for writing; this one goes on. */
   fork(options?: ForkOptions): Promise<Session>
   /**
-   * Takes a snapshot, records the close and gives the lock back. If the close
-   * cannot be recorded, on a full disk for example, it still gives the lock back, and the session counts as
-   * crashed. If it cannot give the lock back either, it can be called again.
+   * Takes a snapshot, records the close and gives the session back. If the close cannot be recorded, on a
+   * full disk for example, the session counts as crashed. If it cannot be given back, call this again.
    */
   close(): Promise<void>
 }

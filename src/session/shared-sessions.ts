@@ -108,7 +108,9 @@ export class SharedSessions {
   /** Closes all sessions, each when its last use has ended. */
   async close(): Promise<void> {
     const closed = await Promise.allSettled([...this.#entries.values()].map((entry) => this.#closeOne(entry)))
-    const failures = closed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+    const failures = closed.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    )
     if (failures.length > 1) throw new AggregateError(failures, `${failures.length} sessions were not closed`)
     if (failures.length === 1) throw failures[0]
   }
@@ -139,18 +141,18 @@ export class SharedSessions {
     deadline: number,
   ): Promise<{ entry: Entry; session: Session }> {
     for (;;) {
-      const found = this.#entries.get(id)
-      if (found?.isEnding || (found?.mustEnd && !this.#isInUse)) {
-        await found.gone
+      const current = this.#entries.get(id)
+      if (current?.isEnding || (current?.mustEnd && !this.#isInUse)) {
+        await current.gone
         continue
       }
-      const entry = found ?? this.#add(id, options, idleMs, deadline)
+      const entry = current ?? this.#add(id, options, idleMs, deadline)
       this.#join(entry)
       try {
         return { entry, session: await entry.opened }
       } catch (error) {
         // The use that has opened it may have waited for a shorter time than this one does.
-        if (found === undefined || systemClock.mono() >= deadline) throw error
+        if (current === undefined || systemClock.mono() >= deadline) throw error
       }
     }
   }

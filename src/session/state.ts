@@ -41,8 +41,8 @@ export function applyAuditRecord(state: FoldedState, record: AuditRecord): void 
 const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 0, minRecords: 0 }
 
 /** The policy of a session, with defaults; `ARG_ERROR` if `critical` is no list of types and no function. */
-export function snapshotPolicy(given: Partial<SnapshotPolicy> = {}): SnapshotPolicy {
-  const policy = { ...defaultPolicy, ...given }
+export function snapshotPolicy(options: Partial<SnapshotPolicy> = {}): SnapshotPolicy {
+  const policy = { ...defaultPolicy, ...options }
   const { critical } = policy
   const isList = Array.isArray(critical) && critical.every((type) => typeof type === 'string')
   if (critical === undefined || isList || typeof critical === 'function') return policy

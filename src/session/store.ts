@@ -5,8 +5,7 @@ import type { Match } from './search-query.ts'
 import type { Session } from './session.ts'
 
 /**
- * Keeps sessions: durable, resumable, one writer each. A session is resumed only through the store that wrote
- * it.
+ * Keeps sessions: durable, resumable, one writer each, resumed only through the store that wrote it.
  *
  * @example
  * const store = filesystemStore()
@@ -35,10 +34,7 @@ export interface SessionStore {
   hold(name: SessionName, options?: HoldOptions): SharedSession
   /** Closes the sessions that `hold` keeps open, each when its last use has ended. */
   close(): Promise<void>
-  /**
-   * Lets a script or hook hold the session for a moment and write a few records. It waits for other visitors;
-   * `SESSION_LOCKED` while a writer holds the session.
-   */
+  /** Holds the session for a moment, to write a few records. `SESSION_LOCKED` while a writer holds it. */
   visit<T>(name: SessionName, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** Lists the sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
@@ -53,10 +49,7 @@ export interface SessionStore {
   fork(name: SessionName, options?: ForkOptions): Promise<Session>
   /** Takes a session away from a holder that cannot be seen from here, such as one in another container. */
   unlock(name: SessionName): Promise<Holder | undefined>
-  /**
-   * Yields the events from a record on, also those that come later, across writers, until `signal` aborts.
-   * `NOT_FOUND` once the session is removed.
-   */
+  /** Yields events as they are written, until `signal` aborts. `NOT_FOUND` once the session is removed. */
   follow(name: SessionName, options?: FollowOptions): AsyncIterable<SessionEvent>
   /**
    * Removes a session; `SESSION_LOCKED` while a living process holds it. It stays readable in the trash of a
@@ -65,10 +58,7 @@ export interface SessionStore {
   remove(name: SessionName, options?: RemoveOptions): Promise<void>
 }
 
-/**
- * A session by its id, or by its key: any string of 1 to 4,096 bytes that the program has chosen. A session
- * has an id of its own, or one that stands for its key.
- */
+/** A session by its id, or by its key: any string of 1 to 4,096 bytes that the program has chosen. */
 export type SessionName = string | { key: string }
 
 /**
@@ -142,10 +132,7 @@ export interface VisitOptions {
   secrets?: readonly { ref: SecretRef; value: string }[]
   /** Masks what looks like a token in everything this visit writes, whatever the session has chosen. */
   mask?: 'tokens'
-  /**
-   * Called if the visit did not end cleanly: the session could not be given back, for example. What the visit
-   * has written is on disk all the same. By default a warning of the process.
-   */
+  /** Called if the session could not be given back; what was written is on disk. By default a warning. */
   onWarning?: (message: string) => void
 }
 
@@ -153,10 +140,7 @@ export interface VisitOptions {
 export interface Visit {
   append(event: NewEvent): Promise<Receipt>
   audit(entry: NewAudit): Promise<Receipt>
-  /**
-   * Reads the session as it is now, with what this visit has written. No other process can write meanwhile:
-   * what is read stays true until the visit ends.
-   */
+  /** Reads the session as it is now. What is read stays true until the visit ends. */
   inspect(): Promise<Inspection>
 }
 

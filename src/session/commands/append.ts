@@ -35,7 +35,7 @@ export const appendCommand = defineBareCommand({
   ],
   async run({ warn }, { options, positionals }) {
     const { type, create, tool, title, mask } = options
-    const given = idArgument(positionals)
+    const name = idArgument(positionals)
     if (type === undefined)
       throw new StintError('ARG_ERROR', 'no event type given', {
         hint: 'Give it with --type, as --type note.',
@@ -44,10 +44,10 @@ export const appendCommand = defineBareCommand({
     if (!create && alone !== undefined) throw new StintError('ARG_ERROR', `--${alone[0]} goes with --create`)
     // Check everything before the session is created.
     checkEventType(type)
-    if (create) checkSessionId(given)
+    if (create) checkSessionId(name)
     const store = await openStore(options.store, warn)
     // A new session gets exactly the given id, even if other ids begin with it.
-    const id = create ? given : await findId(store, given)
+    const id = create ? name : await findId(store, name)
     const data = await readDataOption(options.data)
     return await store.visit(
       id,
@@ -68,9 +68,9 @@ export const appendCommand = defineBareCommand({
 })
 
 /** Reads the value of `--data`: JSON, `@-` for stdin, `@FILE` for a file. */
-export async function readDataOption(given: string | undefined): Promise<unknown> {
-  if (given === undefined) return null
-  const text = given === '@-' ? await readStdin() : given.startsWith('@') ? readText(given.slice(1)) : given
+export async function readDataOption(value: string | undefined): Promise<unknown> {
+  if (value === undefined) return null
+  const text = value === '@-' ? await readStdin() : value.startsWith('@') ? readText(value.slice(1)) : value
   try {
     return JSON.parse(text) as unknown
   } catch (error) {

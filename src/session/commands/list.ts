@@ -66,8 +66,8 @@ export const listCommand = defineBareCommand({
         return { sessions: sessions.map(describeSession), total, space: null }
       })
     const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
-    const found = await showWork('reading', context, () => store.list(filter))
-    const wanted = found.filter((each) => state === undefined || each.state === state)
+    const summaries = await showWork('reading', context, () => store.list(filter))
+    const wanted = summaries.filter((summary) => state === undefined || summary.state === state)
     if (sort === 'size') return await showWork('measuring', context, () => listBySize(store, wanted, count))
     return { sessions: wanted.slice(0, count).map(describeSession), total: wanted.length, space: null }
   },
@@ -163,15 +163,15 @@ export type SessionDescription = ReturnType<typeof describeSession>
 
 /** The columns of a list of sessions. */
 export const sessionColumns = (now: number): Column<SessionDescription>[] => [
-  { title: 'ID', cell: (each) => each.session_id, cut: 'middle', least: 13 },
-  { title: 'STATE', cell: (each) => each.state },
-  { title: 'AGE', cell: (each) => formatAge(Math.max(0, now - each.last_at)), align: 'right' },
-  { title: 'SIZE', cell: (each) => formatBytes(each.disk_bytes), align: 'right', spare: 2 },
+  { title: 'ID', cell: (row) => row.session_id, cut: 'middle', least: 13 },
+  { title: 'STATE', cell: (row) => row.state },
+  { title: 'AGE', cell: (row) => formatAge(Math.max(0, now - row.last_at)), align: 'right' },
+  { title: 'SIZE', cell: (row) => formatBytes(row.disk_bytes), align: 'right', spare: 2 },
   { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
-  { title: 'TURNS', cell: (each) => each.turns, align: 'right', spare: 1 },
-  { title: 'TOOL', cell: (each) => each.tool, cut: 'end', least: 6, spare: 3 },
-  { title: 'WORKSPACE', cell: (each) => shortPath(each.workspace ?? ''), cut: 'middle', least: 12 },
-  { title: 'TITLE', cell: (each) => each.title ?? each.key, cut: 'end', least: 22 },
+  { title: 'TURNS', cell: (row) => row.turns, align: 'right', spare: 1 },
+  { title: 'TOOL', cell: (row) => row.tool, cut: 'end', least: 6, spare: 3 },
+  { title: 'WORKSPACE', cell: (row) => shortPath(row.workspace ?? ''), cut: 'middle', least: 12 },
+  { title: 'TITLE', cell: (row) => row.title ?? row.key, cut: 'end', least: 22 },
 ]
 
 export const describeHolder = ({ process: owner, since, beat, kind, purpose }: Holder) => ({

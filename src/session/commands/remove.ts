@@ -59,9 +59,9 @@ async function findSessions(
   const ids = new Set<string>()
   let isExact = true
   for (const name of names) {
-    const found = await findSession(store, name)
-    ids.add(found.id)
-    isExact &&= found.isExact
+    const session = await findSession(store, name)
+    ids.add(session.id)
+    isExact &&= session.isExact
   }
   return { ids: [...ids], isExact }
 }
@@ -126,7 +126,7 @@ export const pruneCommand = defineBareCommand({
     const store = await openStore(options.store, context.warn)
     const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
     const listed = await store.list(filter)
-    const all = listed.filter((each) => state === undefined || each.state === state)
+    const all = listed.filter((summary) => state === undefined || summary.state === state)
     const old = prunable(all, { keep, olderThanMs, now: Date.now() })
     const ids = old.map(({ id }) => id)
     if (yes) await changeSessions(ids, context.signal, (id) => store.remove(id))
@@ -169,7 +169,7 @@ export const restoreCommand = defineBareCommand({
     const store = await openStore(options.store, context.warn)
     const removed = await store.medium.removed()
     if (positionals.length === 0) return { trash: removed.map(describeRemoved), restored: [] }
-    const wanted = positionals.map((given) => findRemoved(removed, given))
+    const wanted = positionals.map((name) => findRemoved(removed, name))
     const names = new Map(wanted.map(({ id, name }) => [id, name]))
     await changeSessions([...names.keys()], context.signal, async (id) => {
       await store.medium.restore(names.get(id) ?? id)
@@ -204,21 +204,21 @@ const describeRemoved = ({ name, id, title, removedAt }: RemovedSession) => ({
 })
 
 /** The newest removed session with this id, or the one that a name or a prefix identifies. */
-function findRemoved(removed: readonly RemovedSession[], given: string): RemovedSession {
-  checkSessionId(given)
-  const exact = removed.find(({ name, id }) => name === given || id === given)
+function findRemoved(removed: readonly RemovedSession[], name: string): RemovedSession {
+  checkSessionId(name)
+  const exact = removed.find((session) => session.name === name || session.id === name)
   if (exact !== undefined) return exact
-  const candidates = removed.filter(({ id }) => id.startsWith(given) || id.startsWith(`ses_${given}`))
+  const candidates = removed.filter(({ id }) => id.startsWith(name) || id.startsWith(`ses_${name}`))
   const [first] = candidates
   const ids = [...new Set(candidates.map(({ id }) => id))]
   if (first !== undefined && ids.length === 1) return first
   if (first === undefined)
-    throw new StintError('NOT_FOUND', `there is no session ${given} in the trash`, {
+    throw new StintError('NOT_FOUND', `there is no session ${name} in the trash`, {
       hint: '`stint sessions restore` lists what is there.',
     })
   throw new StintError(
     'ARG_ERROR',
-    `${given} matches ${ids.length} sessions: ${ids.slice(0, 10).join(', ')}`,
+    `${name} matches ${ids.length} sessions: ${ids.slice(0, 10).join(', ')}`,
     {
       hint: 'Give more of the id.',
       facts: { candidates: ids },

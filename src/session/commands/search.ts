@@ -47,7 +47,7 @@ export const searchCommand = defineBareCommand({
       workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
       onBytes: (bytes: number) => progress?.update({ bytes }),
     }
-    const found = async function* (): AsyncGenerator<FoundEvent | FoundLine> {
+    const matches = async function* (): AsyncGenerator<FoundEvent | FoundLine> {
       const onUnreadable: SearchOptions['onUnreadable'] = ({ id }, { message }) =>
         warn(`not searched: ${id}: ${message}`)
       yield* store.search(pattern, { type, ...filter, onUnreadable })
@@ -57,7 +57,7 @@ export const searchCommand = defineBareCommand({
     let count = 0
     const shown = async function* (): AsyncGenerator<string> {
       if (lines === 0) return
-      for await (const event of found()) {
+      for await (const event of matches()) {
         progress?.clear()
         yield json
           ? visibleJson(describeFound(event))

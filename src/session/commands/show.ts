@@ -170,7 +170,7 @@ async function assertAllRead(
   warn: (message: string) => void,
 ): Promise<void> {
   if (last >= Math.max(summary.records, attestedBy(manifest).seq)) return
-  const found = await health()
-  assertIntact(summary.id, found)
-  for (const finding of found.journal.findings) warn(finding)
+  const verified = await health()
+  assertIntact(summary.id, verified)
+  for (const finding of verified.journal.findings) warn(finding)
 }

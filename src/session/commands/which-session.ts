@@ -21,11 +21,11 @@ export interface NamedSession extends ResolvedSession {
 
 /** Opens the store of a command that takes the name of one session, and finds the session. */
 export async function openNamed(
-  given: string | undefined,
+  url: string | undefined,
   positionals: readonly string[],
   warn: (message: string) => void,
 ): Promise<NamedSession> {
-  const store = await openStore(given, warn)
+  const store = await openStore(url, warn)
   return { store, ...(await findSession(store, idArgument(positionals))) }
 }
 

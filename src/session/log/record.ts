@@ -69,7 +69,7 @@ export const furthestCheckpoint = (
   checkpoints: readonly (AuditCheckpoint | undefined)[],
 ): AuditCheckpoint | undefined =>
   checkpoints.reduce<AuditCheckpoint | undefined>(
-    (most, each) => (each !== undefined && each.count > (most?.count ?? 0) ? each : most),
+    (most, other) => (other !== undefined && other.count > (most?.count ?? 0) ? other : most),
     undefined,
   )
 

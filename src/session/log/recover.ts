@@ -56,13 +56,13 @@ export async function recoverLogs(medium: ReadableMedium): Promise<RecoveredLogs
 async function replay(
   medium: ReadableMedium,
   { ends, state, saved, lacking }: Snapshot,
-  known: LogEnds,
+  attested: LogEnds,
 ): Promise<RecoveredLogs | undefined> {
   const revised = attestedBy(medium.manifest)
   let checkpoint: AuditCheckpoint | undefined
   const journal = await scanLog(medium, 'journal', {
     from: ends.journal,
-    attestedSeq: () => Math.max(revised.seq, known.journal.seq, medium.ends.journal.seq),
+    attestedSeq: () => Math.max(revised.seq, attested.journal.seq, medium.ends.journal.seq),
     onRecord(line, header) {
       checkpoint = header.audit ?? checkpoint
       if (!header.isOwn) return undefined
@@ -74,7 +74,7 @@ async function replay(
   const audit = await scanLog(medium, 'audit', {
     from: ends.audit,
     attestedSeq: () =>
-      Math.max(revised.audit?.count ?? 0, known.audit.seq, checkpoint?.count ?? 0, medium.ends.audit.seq),
+      Math.max(revised.audit?.count ?? 0, attested.audit.seq, checkpoint?.count ?? 0, medium.ends.audit.seq),
     onRecord: (line) => foldAudit(state, parseLogRecord(line.bytes), medium),
   })
   if (journal === undefined || audit === undefined) return undefined

@@ -244,7 +244,7 @@ export class LogWriter {
 
   /** Takes over a group that was rejected and is in the log after all, because the log ends with it. */
   #adopt(end: LogEnd): void {
-    const group = this.#doubtful.find((each) => isSameEnd(each.end, end))
+    const group = this.#doubtful.find((doubtful) => isSameEnd(doubtful.end, end))
     const { session_id: id } = this.#options.medium.manifest
     if (group === undefined) throw lostRecords(id, this.#options.log, this.#end.seq, end.seq)
     this.#moveTo(end)
