@@ -26,53 +26,49 @@ export interface CopyLine {
   ino: number
 }
 
-/** A file of a conversation, in all its generations. */
-export interface StoredFile {
-  name: string
-  /** The last copy of each generation, oldest first. */
-  versions: Map<number, CopyLine>
-  last: CopyLine
-  /** The last copy of each source: two directories of an agent can have a conversation each. */
-  bySource: Map<string, CopyLine>
-}
-
 /** How many bytes of its file were stored after this copy. */
 export const storedBytes = ({ offset, length }: CopyLine): number => offset + length
 
 export class ConversationRecord {
-  readonly files = new Map<string, StoredFile>()
+  /** The copies of each file, by its name, oldest first. */
+  readonly files = new Map<string, CopyLine[]>()
   /** The length of `vault.jsonl` up to its last whole line; what follows is torn. */
   end = 0
 
   constructor(readonly directory: string) {}
 
+  /** The last copy of each file. */
+  get newest(): CopyLine[] {
+    return [...this.files.values()].flatMap((copies) => copies.at(-1) ?? [])
+  }
+
   get lastGeneration(): number {
-    return Math.max(0, ...[...this.files.values()].map(({ last }) => last.generation))
+    return Math.max(0, ...this.newest.map(({ generation }) => generation))
   }
 
   /** The size of all generations. */
   get bytes(): number {
-    const versions = [...this.files.values()].flatMap((file) => [...file.versions.values()])
-    return versions.reduce((sum, version) => sum + storedBytes(version), 0)
+    return [...this.files.values()].flat().reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The transcript among the files: the one that was copied last, of those at the top. */
-  get transcript(): StoredFile | undefined {
-    const all = [...this.files.values()]
-    const main = all.filter(({ name }) => isTranscript(name))
-    return (main.length > 0 ? main : all).toSorted((a, b) => b.last.at - a.last.at)[0]
+  /** The last copy of the transcript: of the files at the top, the one that was copied last. */
+  get transcript(): CopyLine | undefined {
+    const transcripts = this.newest.filter(({ file }) => isTranscript(file))
+    return (transcripts.length > 0 ? transcripts : this.newest).toSorted((a, b) => b.at - a.at)[0]
+  }
+
+  /** The last copy of a file from this source: two directories of an agent can have a conversation each. */
+  copyFrom({ name, path }: { name: string; path: string }): CopyLine | undefined {
+    return this.files.get(name)?.findLast(({ source }) => source === path)
   }
 
   pathOf = ({ generation, file }: { generation: number; file: string }): string =>
     join(this.directory, String(generation), file)
 
   add(line: CopyLine): void {
-    const { file: name, generation, source } = line
-    const file = this.files.get(name) ?? { name, versions: new Map(), last: line, bySource: new Map() }
-    file.versions.set(generation, line)
-    file.last = line
-    file.bySource.set(source, line)
-    this.files.set(name, file)
+    const copies = this.files.get(line.file)
+    if (copies === undefined) this.files.set(line.file, [line])
+    else copies.push(line)
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { generationsOf } from '../../test/support/vault-contents.ts'
 import { openToAll, stintBin, unprivileged, World } from '../../test/support/world.ts'
 import { readRecord, recordName } from './conversation-record.ts'
@@ -122,14 +122,18 @@ test('a file whose size, time and inode are as noted is not read, and costs no l
 
 test('a file that was written to a moment ago is read again: it can change without a new time', async () => {
   await using desk = new Desk()
-  writeFileSync(desk.path, 'one\n')
-  const now = Date.now() / 1000
-  utimesSync(desk.path, now, now)
-  await desk.copy()
-  writeFileSync(desk.path, 'two\n')
-  utimesSync(desk.path, now, now)
-  await desk.copy()
-  expect(desk.generations).toEqual(['one\n', 'two\n'])
+  const now = 1_800_000_000
+  vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 + 10 })
+  try {
+    for (const text of ['one\n', 'two\n']) {
+      writeFileSync(desk.path, text)
+      utimesSync(desk.path, now, now)
+      await desk.copy()
+    }
+    expect(desk.generations).toEqual(['one\n', 'two\n'])
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('an unfinished last line waits until it is finished, or the session has ended, or the file is quiet', async () => {

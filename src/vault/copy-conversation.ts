@@ -61,9 +61,9 @@ export async function copyConversation(
 
 /** True if the files of a conversation are as the vault has noted them. */
 export const isAsRecorded = (record: ConversationRecord, { files }: Source): boolean =>
-  files.every(({ name, path }) => {
-    const noted = record.files.get(name)?.bySource.get(path)
-    const stat = noted && lstatIfExists(path)
+  files.every((file) => {
+    const noted = record.copyFrom(file)
+    const stat = noted && lstatIfExists(file.path)
     return stat !== undefined && isUnchanged(noted, stat)
   })
 
@@ -93,7 +93,7 @@ class ConversationCopy {
 
   async #tryCopy(file: SourceFile): Promise<void> {
     try {
-      const noted = this.record.files.get(file.name)?.bySource.get(file.path)
+      const noted = this.record.copyFrom(file)
       if (isUnchanged(noted, lstatSync(file.path))) return
       using opened = closing(nodeDisk, openRegular(file.path).fd)
       await this.#copy(file, opened.fd, noted)
@@ -107,6 +107,7 @@ class ConversationCopy {
 
   /** Stores what is new of an open file, unless the file is changed meanwhile, other than by appending. */
   async #copy(file: SourceFile, fd: number, noted: CopyLine | undefined): Promise<void> {
+    const readAt = Date.now()
     const stat = fstatSync(fd)
     const { version, hash } = this.#storedPrefix(file, noted, fd, stat.size)
     const offset = version === undefined ? 0 : storedBytes(version)
@@ -118,7 +119,7 @@ class ConversationCopy {
     const after = fstatSync(fd)
     if (after.size < end || (after.size === stat.size && after.mtimeMs !== stat.mtimeMs)) return
     const isSettled =
-      end === stat.size && after.size === stat.size && Math.abs(Date.now() - stat.mtimeMs) > racyMs
+      end === stat.size && after.size === stat.size && Math.abs(readAt - stat.mtimeMs) > racyMs
     // An unfinished line that still waits is not worth a line in the record.
     if (end === offset && !isSettled && noted !== undefined) return
     const line: CopyLine = {
@@ -146,8 +147,9 @@ class ConversationCopy {
     fd: number,
     size: number,
   ): { version?: CopyLine; hash: Hash } {
-    const stored = this.record.files.get(name)
-    const version = stored?.versions.get((noted ?? stored.last).generation)
+    const copies = this.record.files.get(name) ?? []
+    const { generation } = noted ?? copies.at(-1) ?? {}
+    const version = copies.findLast((copy) => copy.generation === generation)
     const hash = createHash('sha256')
     if (version === undefined || storedBytes(version) > size) return { hash }
     const onDisk = lstatIfExists(this.record.pathOf(version))
@@ -174,7 +176,8 @@ class ConversationCopy {
   /** A file that is in the newest generation already begins the next one. */
   #newGeneration({ name }: SourceFile): number {
     const newest = Math.max(1, this.record.lastGeneration)
-    return this.record.files.get(name)?.versions.has(newest) ? newest + 1 : newest
+    const isTaken = this.record.files.get(name)?.some(({ generation }) => generation === newest)
+    return isTaken ? newest + 1 : newest
   }
 
   /** Writes a part of a source behind what is stored, and syncs it. */

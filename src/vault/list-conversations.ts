@@ -59,7 +59,7 @@ export function listConversations(
     const retention = retentionMs(agent)
     return storedIds(vault, agent).flatMap((id): Conversation[] => {
       const record = readRecord(join(vault, agent, id))
-      const last = record.transcript?.last
+      const last = record.transcript
       if (last === undefined) return []
       const present = ifPossible(() => lstatIfExists(last.source))
       const seenAt = look.seen[id] ?? 0
@@ -86,8 +86,8 @@ export function listConversations(
 
 /** What a conversation was about, with secrets, and where; by the beginning of its transcript. */
 export function readConversationSummary({ agent, record }: Conversation) {
-  const last = record.transcript?.last
-  return summaryOf(agent, last === undefined ? '' : readHead(record.pathOf(last)))
+  const { transcript } = record
+  return summaryOf(agent, transcript === undefined ? '' : readHead(record.pathOf(transcript)))
 }
 
 /** A conversation as JSON answers show it. */

@@ -3,7 +3,7 @@ import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { closing, nodeDisk, pieceBytes } from '../base/fs/disk.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { type ConversationRecord, type StoredFile, storedBytes } from './conversation-record.ts'
+import { type ConversationRecord, type CopyLine, storedBytes } from './conversation-record.ts'
 import { type Entry, entriesOf, exportedEntries } from './transcript.ts'
 
 /** A longer line, such as one with an image, comes in parts, so that memory is bounded. */
@@ -45,18 +45,18 @@ export function readHead(path: string, maxBytes = 64 << 10): string {
 
 /** The lines of all texts of a conversation, in their newest generation. */
 export function* linesOf(record: ConversationRecord): Generator<TranscriptLine & { file: string }> {
-  for (const file of record.files.values()) {
+  for (const copy of record.newest) {
     // Compressed files and databases are kept, but not read.
-    if (/\.(?:zst|db)$/.test(file.name)) continue
-    for (const line of linesIn(record, file)) yield { file: file.name, ...line }
+    if (/\.(?:zst|db)$/.test(copy.file)) continue
+    for (const line of linesIn(record, copy)) yield { file: copy.file, ...line }
   }
 }
 
-function* linesIn(record: ConversationRecord, file: StoredFile): Generator<TranscriptLine> {
+function* linesIn(record: ConversationRecord, copy: CopyLine): Generator<TranscriptLine> {
   let carry = Buffer.alloc(0)
   let isPart = false
   let number = 1
-  for (const piece of storedPieces(record, file)) {
+  for (const piece of storedPieces(record, copy)) {
     const bytes = Buffer.concat([carry, piece])
     let start = 0
     for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
@@ -74,32 +74,32 @@ function* linesIn(record: ConversationRecord, file: StoredFile): Generator<Trans
   if (carry.length > 0) yield { number, text: carry.toString(), isPart }
 }
 
-/** The bytes of the newest generation of a file, as far as they were acknowledged. */
-function* storedPieces(record: ConversationRecord, { last }: StoredFile): Generator<Buffer> {
-  using file = closing(nodeDisk, openRegular(record.pathOf(last)).fd)
-  yield* piecesOf(file.fd, 0, storedBytes(last))
+/** The stored bytes of a file, as far as this copy has acknowledged them. */
+function* storedPieces(record: ConversationRecord, copy: CopyLine): Generator<Buffer> {
+  using file = closing(nodeDisk, openRegular(record.pathOf(copy)).fd)
+  yield* piecesOf(file.fd, 0, storedBytes(copy))
 }
 
 /** Who said what in a file of a conversation; by default in its transcript. */
 export function* readEntries(record: ConversationRecord, agent: string, name?: string): Generator<Entry> {
   if (agent === 'opencode') {
-    const { last } = fileOf(record, name)
-    const document = readHead(record.pathOf(last), storedBytes(last))
+    const copy = newestCopy(record, name)
+    const document = readHead(record.pathOf(copy), storedBytes(copy))
     for (const [index, entry] of exportedEntries(document).entries()) yield { line: index + 1, ...entry }
     return
   }
-  for (const { text, isPart, number: line } of linesIn(record, fileOf(record, name)))
+  for (const { text, isPart, number: line } of linesIn(record, newestCopy(record, name)))
     if (isPart) yield { line, who: 'tool', text: `[line ${line} is too long to be shown]` }
     else for (const entry of entriesOf(text)) yield { line, ...entry }
 }
 
 /** The bytes of a file of a conversation, as they are; each piece is valid until the next one. */
 export const rawBytes = (record: ConversationRecord, name?: string): Generator<Buffer> =>
-  storedPieces(record, fileOf(record, name))
+  storedPieces(record, newestCopy(record, name))
 
-function fileOf(record: ConversationRecord, name: string | undefined): StoredFile {
-  const file = name === undefined ? record.transcript : record.files.get(name)
-  if (file !== undefined) return file
+function newestCopy(record: ConversationRecord, name: string | undefined): CopyLine {
+  const copy = name === undefined ? record.transcript : record.files.get(name)?.at(-1)
+  if (copy !== undefined) return copy
   throw new StintError('NOT_FOUND', 'this conversation has no such file', {
     hint: `It has ${[...record.files.keys()].slice(0, 10).join(', ')}.`,
   })

@@ -12,13 +12,7 @@ import { openRegular, readSmallFile } from '../base/fs/regular-file.ts'
 import { ancestorsOf, pidExists, readProcessStat } from '../base/process/platform.ts'
 import { readProcessTable } from '../base/process/process-table.ts'
 import { parseObject } from '../base/text/fields.ts'
-import {
-  type ConversationRecord,
-  type CopyLine,
-  readRecord,
-  storedBytes,
-  type StoredFile,
-} from './conversation-record.ts'
+import { type ConversationRecord, type CopyLine, readRecord, storedBytes } from './conversation-record.ts'
 import { copyConversation } from './copy-conversation.ts'
 import { findConversations, type SourceFile } from './find-conversations.ts'
 import { agentRoot, resumeCommand, type VaultAgent } from './places.ts'
@@ -46,7 +40,7 @@ export async function restoreConversation(
   const plans = versions.map((version) => ({
     version,
     target:
-      to === undefined ? placeNow(files.get(version.file)?.last ?? version, agent) : join(to, version.file),
+      to === undefined ? placeNow(files.get(version.file)?.at(-1) ?? version, agent) : join(to, version.file),
   }))
   for (const { target } of plans) {
     assertDirectory(dirname(target))
@@ -64,14 +58,14 @@ export async function restoreConversation(
 /** The files of a generation, the transcript first; of a file and its compressed form, the later one. */
 function chooseVersions(record: ConversationRecord, generation = Number.POSITIVE_INFINITY): CopyLine[] {
   const { transcript, files } = record
-  const isSuperseded = ({ name, last }: StoredFile): boolean =>
-    [`${name}.zst`, name.replace(/\.zst$/, '')].some(
-      (other) => other !== name && (files.get(other)?.last.at ?? 0) > last.at,
+  const isSuperseded = ({ file, at }: CopyLine): boolean =>
+    [`${file}.zst`, file.replace(/\.zst$/, '')].some(
+      (other) => other !== file && (files.get(other)?.at(-1)?.at ?? 0) > at,
     )
-  const versions = [...files.values()]
-    .filter((file) => !isSuperseded(file))
+  const versions = record.newest
+    .filter((copy) => !isSuperseded(copy))
     .sort((a, b) => Number(b === transcript) - Number(a === transcript))
-    .flatMap((file) => [...file.versions.values()].findLast((line) => line.generation <= generation) ?? [])
+    .flatMap(({ file }) => files.get(file)?.findLast((copy) => copy.generation <= generation) ?? [])
   if (versions.length > 0) return versions
   throw new StintError('NOT_FOUND', `there is no generation ${generation} of this conversation`, {
     hint: `Its newest is ${record.lastGeneration}; leave --generation out for it.`,

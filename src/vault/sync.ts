@@ -90,7 +90,7 @@ const directoryOf = (vault: string, { agent, id }: Source): string => join(vault
 function isKept(vault: string, source: Source): boolean {
   const record = readRecord(directoryOf(vault, source))
   if (source.updated === undefined) return isAsRecorded(record, source)
-  return record.transcript?.last.mtime === source.updated
+  return record.transcript?.mtime === source.updated
 }
 
 const workspaceOf = ({ agent, files }: Source): string | undefined =>

@@ -5,8 +5,9 @@ import { readRecord, storedBytes } from '../../src/vault/conversation-record.ts'
 /** What the vault has of a file of a conversation: its generations, oldest first, as acknowledged. */
 export function generationsOf(directory: string, name: string): string[] {
   const record = readRecord(directory)
-  const versions = record.files.get(name)?.versions.values() ?? []
-  return [...versions].map((version) => {
+  const copies = record.files.get(name) ?? []
+  const versions = new Map(copies.map((copy) => [copy.generation, copy]))
+  return [...versions.values()].map((version) => {
     const { generation, sha256 } = version
     const length = storedBytes(version)
     const bytes = readFileSync(record.pathOf(version)).subarray(0, length)
