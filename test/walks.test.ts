@@ -26,7 +26,7 @@ const walks: Walk[] = [
     entry: /\bappend\(/,
     effect: /\bfdatasync/,
     domains: ['session/'],
-    maxFiles: 10,
+    maxFiles: 9,
   },
   {
     heading: 'From `acquireLease` to `link`',
@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/'],
-    maxFiles: 19,
+    maxFiles: 13,
   },
 ]
 

@@ -9,7 +9,7 @@ import type { LogEntry, StoredReceipt } from './log/record.ts'
 import type { RecordOptions } from './log/writer.ts'
 import type { Manifest } from './manifest.ts'
 import { checkEvent, makeEventEntry, makeExactEntry, type RegisteredSecrets } from './entries.ts'
-import { describeFailure, SessionActs } from './session-acts.ts'
+import { SessionActs } from './session-acts.ts'
 import type { SessionLog } from './session-log.ts'
 import type { Act, OpenAct, Session } from './session.ts'
 import {
@@ -62,8 +62,6 @@ export class LiveSession implements Session {
   readonly #warnings: string[] = []
   /** Is a snapshot of a long stretch under way, or has it failed, on a full disk for example? */
   #isSnapshotTried = false
-  /** The last record before the disk was full. */
-  #fullAfter: number | undefined
   #recordedClose: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #closed = false
@@ -133,7 +131,7 @@ export class LiveSession implements Session {
     if (entries.length === 0) return []
     const appended = this.#held.appendAll(entries, options)
     this.#snapshotIfOverdue()
-    return await appended.catch(this.#noteFailure)
+    return await appended
   }
 
   /** Appends events, and takes a snapshot if one of them is critical. */
@@ -279,7 +277,7 @@ export class LiveSession implements Session {
 
   /** Appends to the journal with as few promises and closures as possible: each costs as much as a line. */
   #put(entry: LogEntry, options: RecordOptions): Promise<StoredReceipt> {
-    return this.#append('journal', entry, options).then(undefined, this.#noteFailure)
+    return this.#append('journal', entry, options)
   }
 
   #append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
@@ -300,16 +298,6 @@ export class LiveSession implements Session {
 
   #assertOpen(): void {
     if (this.#closed) throw sessionClosed()
-  }
-
-  /** Notes a full disk in the audit log, where room is reserved for that: once, until a record fits again. */
-  readonly #noteFailure = async (error: unknown): Promise<never> => {
-    if (errorCode(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
-      this.#fullAfter = this.lastSeq
-      const detail = describeFailure(error)
-      await this.#quietly(() => this.#acts.record({ action: 'append', ok: false, detail }))
-    }
-    throw error
   }
 
   /** Runs work that no caller depends on. A failure shows at the next append. */

@@ -220,7 +220,7 @@ const waitsForItself = (key: string): StintError =>
   })
 
 /** Describes a thrown value, of whatever type, for the outcome of an act. */
-export function describeFailure(error: unknown): { code?: string; message: string } {
+function describeFailure(error: unknown): { code?: string; message: string } {
   try {
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
     return {

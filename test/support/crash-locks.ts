@@ -41,7 +41,7 @@ export class SimulatedLocks {
       holder: { ...anyone, kind, epoch: holdEpoch },
       holdEpoch,
       ends: undefined,
-      activity: undefined,
+      latestAt: undefined,
     }
     this.#write(id, current)
     const assertOwned = (): void => {
@@ -49,7 +49,7 @@ export class SimulatedLocks {
     }
     const release = (ends: LogPositions | undefined): void => {
       assertOwned()
-      current = { holder: undefined, holdEpoch, ends, activity: undefined }
+      current = { holder: undefined, holdEpoch, ends, latestAt: undefined }
       this.#write(id, current)
     }
     const checked = this.mutate(assertOwned)

@@ -12,7 +12,7 @@ export interface Workload {
 
 export const id = 'one'
 /** Filling, blobs and segments come into play after a few hundred bytes. */
-const small: Partial<SessionLimits> = { growBytes: 700, spareBytes: 300, inlineBytes: 400 }
+const small: Partial<SessionLimits> = { growBytes: 700, inlineBytes: 400 }
 
 export const workloads: Workload[] = [
   {
@@ -26,7 +26,7 @@ export const workloads: Workload[] = [
   },
   {
     name: 'appends in groups',
-    sizes: { growBytes: 700, spareBytes: 300 },
+    sizes: { growBytes: 700 },
     async run(simulation) {
       const session = await simulation.create(id)
       // The second one spans four sectors, so whole sectors can be missing in its middle.
@@ -108,7 +108,7 @@ export const workloads: Workload[] = [
   },
   {
     name: 'segments that follow each other',
-    sizes: { growBytes: 300, spareBytes: 300, segmentBytes: 350 },
+    sizes: { growBytes: 300, segmentBytes: 350 },
     async run(simulation) {
       const session = await simulation.create(id)
       for (const n of ['1', '2', '3', '4', '5', '6']) await session.append(n)

@@ -13,10 +13,9 @@ import { LogWriter, OperationQueue, type RecordOptions } from '../log/writer.ts'
 import type { HeldMedium } from '../medium.ts'
 import { sessionClosed, sessionFenced } from '../session-errors.ts'
 import type { Receipt } from '../store.ts'
-import { FileLog } from './file-log.ts'
+import { defaultSizes, FileLog } from './file-log.ts'
 import { effectiveSegments, logStart, type Position } from './log-files.ts'
 import { forwardRegions } from './regions.ts'
-import { defaultSegmentSizes } from './segment-file.ts'
 
 let world: World
 let directory: string
@@ -90,12 +89,12 @@ interface Opening {
 async function open(opening: Opening = {}): Promise<JournalWriter> {
   const disk = diskFor(way, opening.disk ?? nodeDisk)
   const { epoch = 1, from = logStart('journal'), continues = false } = opening
-  const { segmentBytes = defaultSegmentSizes.segmentBytes, assertOwned = () => {} } = opening
+  const { segmentBytes = defaultSizes.segmentBytes, assertOwned = () => {} } = opening
   const files = new FileLog({
     files: { disk, directory, log: 'journal' },
     start: { from, continues },
     epoch,
-    sizes: { ...defaultSegmentSizes, segmentBytes },
+    sizes: { ...defaultSizes, segmentBytes },
     assertOwned,
   })
   await files.open()

@@ -1,9 +1,8 @@
 import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
-import { makeIfMissing } from '../../base/fs/disk.ts'
+import { type Disk, makeIfMissing, writeInPieces } from '../../base/fs/disk.ts'
 import type { LogGroup } from '../medium.ts'
 import { effectiveSegments, firstSegment, laterSegment, type LogFiles, type Position } from './log-files.ts'
-import { SegmentFile, type SegmentSizes } from './segment-file.ts'
 
 /** Where a writer goes on in a log. */
 export interface AppendPoint {
@@ -55,15 +54,7 @@ export class FileLog {
     const { files, start } = this.#options
     const { from, continues } = start
     if (files.log === 'audit' && !continues) await makeIfMissing(files.disk, files.directory)
-    const segment = continues ? this.#continue(from) : await this.#begin(from.seq + 1)
-    try {
-      await segment.keepSpare()
-    } catch (error) {
-      // No other code knows of the segment.
-      segment.close()
-      throw error
-    }
-    this.#segment = segment
+    this.#segment = continues ? this.#continue(from) : await this.#begin(from.seq + 1)
     this.#isOpen = true
   }
 
@@ -186,6 +177,121 @@ export class FileLog {
       const { log } = this.#options.files
       const message = `cannot cut off a rejected record of the ${log}: it may turn up when the session is resumed`
       return (this.#broken = new StintError('DISK_FAILED', message, { cause }))
+    }
+  }
+}
+
+/** The sizes of a log's segment files, in bytes. */
+export interface SegmentSizes {
+  /** A segment that has reached this size is followed by another. */
+  segmentBytes: number
+  /** The least by which a file is extended beyond the bytes it needs; 0 for not at all. */
+  growBytes: number
+}
+
+export const defaultSizes: SegmentSizes = { segmentBytes: 64 << 20, growBytes: 64 << 10 }
+
+/**
+ * Files are extended in steps that grow with them, filled with newlines. A write inside the file does not
+ * change its size, and a sync that has no new size to write is much cheaper.
+ */
+const maxGrowBytes = 256 << 10
+const filling = Buffer.alloc(maxGrowBytes, '\n')
+/** A group of this size would use up the filling that was just made for it. */
+const largeGroupBytes = 64 << 10
+
+/** A segment that is being written. */
+class SegmentFile {
+  readonly name: string
+  readonly #disk: Disk
+  readonly #file: number
+  readonly #sizes: SegmentSizes
+  /** Is its name known to be on disk? No record may be written before that. */
+  isNamed: boolean
+  #end: number
+  /** The file is filled up to here. */
+  #allocated: number
+  /** May the file have bytes behind its last record? */
+  #isFilled: boolean
+  /** Was a group written since the file was opened? */
+  #hasGroup = false
+
+  constructor(
+    disk: Disk,
+    name: string,
+    file: number,
+    sizes: SegmentSizes,
+    from = { end: 0, allocated: 0, isNamed: false },
+  ) {
+    this.#disk = disk
+    this.name = name
+    this.#file = file
+    this.#sizes = sizes
+    this.isNamed = from.isNamed
+    this.#end = from.end
+    this.#allocated = from.allocated
+    this.#isFilled = from.allocated > from.end
+  }
+
+  /** The end of the last acknowledged record. */
+  get end(): number {
+    return this.#end
+  }
+
+  /**
+   * Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. The file is filled
+   * ahead from the second group on: many sessions have one group, and their close has nothing to cut off.
+   */
+  async write(bytes: Buffer): Promise<void> {
+    await writeInPieces(this.#disk, this.#file, bytes, this.#end)
+    const end = this.#end + bytes.length
+    if (end > this.#allocated) {
+      this.#allocated = end
+      if (this.#hasGroup && bytes.length < largeGroupBytes) await this.#fillAhead()
+    }
+    await this.#disk.sync(this.#file)
+  }
+
+  accept(bytes: Buffer): void {
+    this.#end += bytes.length
+    this.#hasGroup = true
+  }
+
+  /** Cuts off the filling, if the file has any, and closes the file. */
+  async finish(): Promise<void> {
+    if (this.#isFilled) await this.truncateAndClose()
+    else this.close()
+  }
+
+  /** Cuts the file behind its last acknowledged record, syncs and closes it. */
+  async truncateAndClose(): Promise<void> {
+    try {
+      await this.#disk.truncate(this.#file, this.#end)
+      await this.#disk.sync(this.#file)
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Closes the file and leaves its contents as they are. */
+  close(): void {
+    this.#disk.close(this.#file)
+  }
+
+  /** Extends the file beyond the bytes that were just written. */
+  async #fillAhead(): Promise<void> {
+    const { growBytes } = this.#sizes
+    if (growBytes === 0) return
+    const from = this.#allocated
+    const bytes = Math.max(growBytes, Math.min(maxGrowBytes, from))
+    this.#isFilled = true
+    try {
+      await writeInPieces(this.#disk, this.#file, filling.subarray(0, bytes), from)
+      this.#allocated = from + bytes
+    } catch (error) {
+      // On a full disk, or at the size limit of a file, the last records do without filling: the records
+      // themselves are already written.
+      if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error) ?? '')) throw error
     }
   }
 }

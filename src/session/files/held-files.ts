@@ -9,7 +9,7 @@ import type { Manifest } from '../manifest.ts'
 import type { BegunLogs, HeldMedium, LogGroup, LogTail, SessionHold } from '../medium.ts'
 import type { Holder } from '../store.ts'
 import { cutTornTail, removeSuperseded, syncAccepted } from './cut-torn-tail.ts'
-import { type AppendPoint, FileLog } from './file-log.ts'
+import { type AppendPoint, FileLog, type SegmentSizes } from './file-log.ts'
 import {
   laterSegment,
   listSegments,
@@ -18,17 +18,11 @@ import {
   logStart,
   type Position,
 } from './log-files.ts'
+import { lastRecordIn } from './list-sessions.ts'
 import { ReadableFiles } from './readable-files.ts'
-import { defaultSegmentSizes, type SegmentSizes } from './segment-file.ts'
-import { formatManifest, type FoundSession } from './session-directory.ts'
+import { formatManifest } from './session-directory.ts'
 import { type AcquiredLock, undoAcquire } from './session-lock.ts'
-import { lastRecordIn } from './summary.ts'
-
-export const defaultSizes: SegmentSizes = {
-  ...defaultSegmentSizes,
-  /** Of the audit log: the line that reports a full disk must still fit. */
-  spareBytes: 8 << 10,
-}
+import type { FoundSession } from './sessions-home.ts'
 
 /** A session that this process has taken, and why. */
 export interface TakenSession extends FoundSession {
@@ -85,9 +79,8 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
       const begun = await this.#settleLogs(tails)
       const logs = { journal: await this.#logAt('journal', tails), audit: await this.#logAt('audit', tails) }
       await logs.journal.open()
-      // A writer that never audits anything must still be able to record there that the disk is full. A
-      // visitor after a crash begins a segment, to supersede lines that an earlier writer may still add.
-      if (!this.#wasClosed || this.#taken.hold.kind !== 'visitor')
+      // After a crash, a new segment supersedes the lines that an earlier writer may still add.
+      if (!this.#wasClosed)
         await logs.audit.open().catch((error: unknown) => {
           logs.journal.abandon()
           throw error
@@ -145,7 +138,6 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
         segmentBytes: sizes.segmentBytes,
         // A visitor closes the file in a moment, which cuts the filling off again.
         growBytes: hold.kind === 'visitor' ? 0 : sizes.growBytes,
-        spareBytes: log === 'audit' ? sizes.spareBytes : 0,
       },
       assertOwned: () => acquired.lock.assertOwned(),
     })
@@ -164,14 +156,14 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
   async putBlob(sha256: string, content: Uint8Array): Promise<void> {
     await this.withErrors('write to', async () => {
       this.#taken.acquired.lock.assertOwned()
-      await this.directory.blobs.put(sha256, content)
+      await this.directory.putBlob(sha256, content)
     })
   }
 
   async saveState(texts: ReadonlyMap<string, string>, isClosing: boolean): Promise<void> {
     await this.withErrors('write a snapshot of', async () => {
       this.#taken.acquired.lock.assertOwned()
-      await this.directory.state.save(texts, isClosing)
+      await this.directory.saveState(texts, isClosing)
     })
   }
 

@@ -62,7 +62,8 @@ const activitiesOf = (id: string): string[] =>
 
 function setActivity(id: string, agoMs: number, isHeld: boolean): void {
   for (const name of activitiesOf(id)) rmSync(world.path('.recent', name))
-  writeFileSync(world.path('.recent', `${id}@${Date.now() - agoMs}${isHeld ? '+' : ''}`), '')
+  // A holder may have written for two intervals of its heartbeat.
+  writeFileSync(world.path('.recent', `${id}@${Date.now() - agoMs + (isHeld ? 60_000 : 0)}`), '')
 }
 
 /** Makes closed sessions, each with one record that many milliseconds ago. */

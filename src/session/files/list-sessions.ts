@@ -3,18 +3,23 @@ import { dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { homeError } from '../../base/fs/home.ts'
+import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
-import { giveWay, runInTurns } from '../../base/process/event-loop.ts'
-import { byLastActivity, matchesFilter } from '../manifest.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
+import { isCount } from '../../base/text/fields.ts'
+import { sessionState } from '../holder.ts'
+import { type CheckedHeader, linesBackwards } from '../log/record.ts'
+import { headName, parseHead } from '../log/snapshot.ts'
+import { attestedBy, byLastActivity, type Manifest, matchesFilter, summarize } from '../manifest.ts'
 import type { ListOptions, SessionSummary } from '../store.ts'
-import { filesystemId, SessionDirectory, sessionIdsIn } from './session-directory.ts'
-import { latestOf, readActivities } from './recent-sessions.ts'
-import { observeLock } from './session-lock.ts'
-import { readSummary } from './summary.ts'
+import { backwardRegions } from './regions.ts'
+import { SessionDirectory } from './session-directory.ts'
+import { type ObservedLock, observeLock } from './session-lock.ts'
+import { filesystemId, readActivities, sessionIdsIn } from './sessions-home.ts'
 
 /**
  * Lists the sessions in a directory, in no particular order, and writes nothing. With `newest`, it reads only
- * sessions that can be among the newest: the names in `.recent/` tell how recent the last record of each is.
+ * sessions that can be among the newest, by the times in `.recent/`.
  */
 export async function listSessions(
   disk: Disk,
@@ -46,15 +51,12 @@ const oldestActivity = (summaries: readonly SessionSummary[]): number =>
 /** Orders sessions by the latest time that their last record can have. An unknown one may be the newest. */
 function latestFirst(sessions: string, ids: readonly string[]): { id: string; latest: number }[] {
   const activities = readActivities(sessions)
-  const latest = (id: string): number => {
-    const activity = activities.get(id)
-    return activity === undefined ? Number.POSITIVE_INFINITY : latestOf(activity)
-  }
-  return ids.map((id) => ({ id, latest: latest(id) })).sort((a, b) => b.latest - a.latest)
+  const latestOf = (id: string): number => activities.get(id) ?? Number.POSITIVE_INFINITY
+  return ids.map((id) => ({ id, latest: latestOf(id) })).sort((a, b) => b.latest - a.latest)
 }
 
 /** Errors of this process or machine, which say nothing about a session. */
-const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
+const temporaryCodes = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
 /** Reads the summary of a session; undefined if the directory is not a session. */
 async function summaryOf(directory: SessionDirectory, id: string): Promise<SessionSummary | undefined> {
@@ -65,9 +67,9 @@ async function summaryOf(directory: SessionDirectory, id: string): Promise<Sessi
     // The lock first: if no process holds it now, the writes of every holder so far are complete.
     const lock = await observeLock(root)
     const manifest = directory.readManifest()
-    if (manifest?.session_id === id) return await runInTurns(readSummary(directory, manifest, lock))
+    if (manifest?.session_id === id) return readSummary(directory, manifest, lock)
   } catch (error) {
-    if (temporary.has(errorCode(error) ?? '')) throw error
+    if (temporaryCodes.has(errorCode(error) ?? '')) throw error
   }
   // A session that cannot be read is listed as damaged. A directory without the files of a session never was
   // one, or was removed just now.
@@ -86,4 +88,45 @@ function mayHaveSessionFiles({ disk, paths }: SessionDirectory): boolean {
   } catch (error) {
     return errorCode(error) !== 'ENOENT'
   }
+}
+
+/** Reads the summary of a session. The lock must have been observed before the manifest was. */
+export function readSummary(
+  directory: SessionDirectory,
+  manifest: Manifest,
+  { record, standing }: ObservedLock,
+): SessionSummary {
+  const { bytes, disk_bytes } = measureTree(directory.paths.root)
+  // The holder that has closed the logs has left their end in the lock.
+  const last =
+    record?.ends !== undefined && record.latestAt !== undefined
+      ? { seq: record.ends.journal.seq, at: record.latestAt }
+      : lastRecordIn(directory, manifest)
+  return summarize(manifest, {
+    state: sessionState(standing, record?.holder, directory.damageNote() !== undefined),
+    lastAt: last?.at,
+    // As of the snapshot or the last close, without replaying the records after it.
+    turns: Math.max(
+      parseHead(directory.readState([headName]).get(headName))?.turns ?? 0,
+      closedTurns(manifest),
+    ),
+    records: last?.seq ?? 0,
+    bytes,
+    diskBytes: disk_bytes,
+    holder: record?.holder,
+  })
+}
+
+/** The turns that the last close has counted: it may have had no room for a snapshot. */
+const closedTurns = ({ revisions }: Manifest): number =>
+  revisions.findLast(({ turns }) => isCount(turns))?.turns ?? 0
+
+/** The header of the last record of the journal that counts; undefined if there is none. */
+export function lastRecordIn({ logs }: SessionDirectory, manifest: Manifest): CheckedHeader | undefined {
+  const attested = attestedBy(manifest).seq
+  // Returning from `for…of` runs the generator's cleanup, which closes the file.
+  for (const region of backwardRegions(logs.journal))
+    for (const { header } of linesBackwards(region))
+      if (header !== undefined && (header.seq <= attested || !header.continued)) return header
+  return undefined
 }

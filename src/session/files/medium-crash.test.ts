@@ -38,7 +38,7 @@ test.each(workloads)('a crash of $name loses nothing with commits in the thread 
 test('a write that is torn at any byte loses nothing acknowledged', async () => {
   const bytewise: Workload = {
     name: 'torn at any byte',
-    sizes: { growBytes: 700, spareBytes: 300 },
+    sizes: { growBytes: 700 },
     async run(simulation) {
       const session = await unwatched(simulation, () => simulation.create(id))
       await session.append('1')

@@ -29,7 +29,7 @@ test('the home and its sessions directory are synced before create resolves', as
   expect(synced).toEqual(expect.arrayContaining(inodes))
 })
 
-test('a session with one event takes eight syncs, and a visit that adds another takes one', async () => {
+test('a session with one event takes seven syncs, and a visit that adds another takes one', async () => {
   let syncs = 0
   const counted = <Args extends unknown[]>(sync: (...args: Args) => void): ((...args: Args) => void) => {
     return (...args) => {
@@ -45,9 +45,9 @@ test('a session with one event takes eight syncs, and a visit that adds another 
   const session = await store.create({ id: 'short' })
   await session.append({ type: 'note' })
   await session.close()
-  expect(syncs).toBe(8)
+  expect(syncs).toBe(7)
   await store.visit('short', (visit) => visit.append({ type: 'note' }))
-  expect(syncs).toBe(9)
+  expect(syncs).toBe(8)
 })
 
 test('a session whose first file cannot be created does not exist, and can be created later', async () => {
@@ -72,10 +72,11 @@ test('a session whose logs could not be closed can be resumed', async () => {
   }
   const store = storeOn({ ...nodeDisk, truncate })
   const session = await store.create({ id: 'one' })
-  await session.append({ type: 'message', data: 1 })
+  // From the second group on, the file is filled ahead, and a close cuts that off.
+  for (const data of [1, 2]) await session.append({ type: 'message', data })
   failing = true
   await expect(session.close()).rejects.toMatchObject({ code: 'DISK_FAILED' })
   failing = false
   await using again = await store.resume('one')
-  expect(again.lastSeq).toBe(1)
+  expect(again.lastSeq).toBe(2)
 })

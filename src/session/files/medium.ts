@@ -15,20 +15,22 @@ import type { DamagedSession } from '../repair.ts'
 import { checkSessionId, sessionLocked } from '../session-errors.ts'
 import type { ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { type MeasuredSessions, measureHome } from './disk-use.ts'
-import { defaultSizes, HeldFiles } from './held-files.ts'
+import { defaultSizes } from './file-log.ts'
+import { HeldFiles } from './held-files.ts'
 import { listSessions } from './list-sessions.ts'
 import { ReadableFiles } from './readable-files.ts'
-import { forgetActivity } from './recent-sessions.ts'
-import { listRemovedSessions, restoreRemovedSession, syncMove } from './removed-sessions.ts'
+import { type SessionDirectory, withFileErrors } from './session-directory.ts'
+import { acquireLock, type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
-  type SessionDirectory,
+  forgetActivity,
+  listRemovedSessions,
+  restoreRemovedSession,
   sessionIdsIn,
   SessionsHome,
-} from './session-directory.ts'
-import { withFileErrors } from './session-file-errors.ts'
-import { acquireLock, type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
+  syncMove,
+} from './sessions-home.ts'
 import { StagedSession } from './staged-session.ts'
 
 export interface FilesystemOptions {
@@ -149,7 +151,7 @@ export class FilesMedium implements BuiltInMedium {
       const trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
       await disk.rename(root, trashed)
       await syncMove(disk, root, trashed)
-      if (record?.activity !== undefined) forgetActivity(root, record.activity)
+      if (record?.latestAt !== undefined) forgetActivity(root, record.latestAt)
       return trashed
     })
   }

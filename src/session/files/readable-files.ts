@@ -1,14 +1,14 @@
-import { runToEnd, giveWay } from '../../base/process/event-loop.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import type { LogEnds, LogName } from '../log/codec.ts'
 import type { Manifest } from '../manifest.ts'
 import type { ReadableMedium, Region, RegionRange } from '../medium.ts'
 import type { SessionSummary } from '../store.ts'
+import { readSummary } from './list-sessions.ts'
 import { type LogPositions, namedSeq } from './log-files.ts'
 import { backwardRegions, forwardRegions } from './regions.ts'
-import type { FoundSession, SessionDirectory } from './session-directory.ts'
-import { sessionFileError, withFileErrors } from './session-file-errors.ts'
+import { type SessionDirectory, sessionFileError, withFileErrors } from './session-directory.ts'
 import type { ObservedLock } from './session-lock.ts'
-import { readSummary } from './summary.ts'
+import type { FoundSession } from './sessions-home.ts'
 
 /** A session in plain files. Takes no lock and changes nothing. */
 export class ReadableFiles implements ReadableMedium {
@@ -32,9 +32,7 @@ export class ReadableFiles implements ReadableMedium {
 
   /** Read on demand: most callers need the manifest alone. */
   get summary(): SessionSummary {
-    this.#summary ??= this.withErrors('read', () =>
-      runToEnd(readSummary(this.directory, this.manifest, this.#lock)),
-    )
+    this.#summary ??= this.withErrors('read', () => readSummary(this.directory, this.manifest, this.#lock))
     return this.#summary
   }
 
@@ -62,14 +60,14 @@ export class ReadableFiles implements ReadableMedium {
 
   async *blob(sha256: string): AsyncGenerator<Buffer> {
     try {
-      yield* this.directory.blobs.read(sha256)
+      yield* this.directory.readBlob(sha256)
     } catch (error) {
       throw this.explain(error, 'read')
     }
   }
 
   async state(names: readonly string[]): Promise<Map<string, string>> {
-    return this.withErrors('read', () => this.directory.state.read(names))
+    return this.withErrors('read', () => this.directory.readState(names))
   }
 
   protected explain(error: unknown, verb: string): unknown {

@@ -1,26 +1,25 @@
+import { createHash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { adaptiveDiskAt } from '../../base/fs/adaptive-disk.ts'
-import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
+import { basename, dirname, join } from 'node:path'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { renameOnDisk, replaceOnDisk } from '../../base/fs/atomic-file.ts'
 import {
-  assertOwnHomeDirectory,
-  ensureHome,
-  ensureHomeDirectory,
-  withHomeErrors,
-} from '../../base/fs/home.ts'
-import { type Clock, systemClock } from '../../base/process/clock.ts'
-import { isSessionId } from '../../base/text/id.ts'
+  closing,
+  type Disk,
+  ensureDirectory,
+  listIfExists,
+  makeIfMissing,
+  pieceBytes,
+  readFile,
+} from '../../base/fs/disk.ts'
+import { homeError } from '../../base/fs/home.ts'
+import { ifRegular } from '../../base/fs/regular-file.ts'
+import { giveWay } from '../../base/process/event-loop.ts'
 import type { LogName } from '../log/codec.ts'
+import { headName } from '../log/snapshot.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
-import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-errors.ts'
-import { BlobFiles } from './blob-files.ts'
+import { sessionNotFound } from '../session-errors.ts'
 import { type LogFiles, parseSegmentName } from './log-files.ts'
-import { StateFiles } from './state-files.ts'
-
-/** The id of this store, which each of its manifests names. */
-export const filesystemId = 'filesystem'
 
 /** The paths of a session. */
 export type SessionPaths = ReturnType<typeof pathsIn>
@@ -31,6 +30,7 @@ const pathsIn = (root: string) => ({
   audit: join(root, 'audit'),
   blobs: join(root, 'blobs'),
   quarantine: join(root, 'quarantine'),
+  snapshot: join(root, 'snapshot.json'),
   state: join(root, 'state'),
   /** Exists from the moment damage was found, so that lists need not read the logs. */
   damaged: join(root, 'damaged.json'),
@@ -38,13 +38,14 @@ const pathsIn = (root: string) => ({
   wanted: join(root, 'wanted'),
 })
 
-/** The directory of a session, and its contents. */
+/** The directory of a session, and its contents but for the lines of the logs. */
 export class SessionDirectory {
   readonly disk: Disk
   readonly paths: SessionPaths
   readonly logs: Readonly<Record<LogName, LogFiles>>
-  readonly blobs: BlobFiles
-  readonly state: StateFiles
+  /** The blobs that this object has stored. */
+  readonly #blobs = new Set<string>()
+  #hasStateDirectory = false
 
   constructor(disk: Disk, root: string) {
     this.disk = disk
@@ -53,8 +54,6 @@ export class SessionDirectory {
       journal: { disk, directory: root, log: 'journal' },
       audit: { disk, directory: this.paths.audit, log: 'audit' },
     }
-    this.blobs = new BlobFiles(disk, this.paths.blobs)
-    this.state = new StateFiles(disk, root, this.paths.state)
   }
 
   /** The manifest; undefined if it is missing or invalid. */
@@ -91,100 +90,104 @@ export class SessionDirectory {
     )
     return Math.max(0, ...epochs)
   }
-}
 
-/** The directory of all sessions in a home. */
-export const sessionsDirectoryIn = (home: string): string => join(home, 'sessions')
-
-/** The ids of all directories that can be sessions; whether each can be read, only reading it shows. */
-export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
-  withHomeErrors(dirname(sessions), 'list the sessions', () => listIfExists(disk, sessions)).filter(
-    isSessionId,
-  )
-
-/** A session and its manifest. */
-export interface FoundSession {
-  directory: SessionDirectory
-  manifest: Manifest
-}
-
-/** The sessions of one home. */
-export class SessionsHome {
-  readonly path: string
-  readonly sessions: string
-  readonly trash: string
-  readonly clock: Clock
-  readonly #disk: Disk | undefined
-  #isNameSynced = false
-
-  /** Tests pass a disk that fails or counts. */
-  constructor(path: string, disk?: Disk, clock: Clock = systemClock) {
-    this.path = path
-    this.sessions = sessionsDirectoryIn(path)
-    this.trash = join(path, 'trash')
-    this.#disk = disk
-    this.clock = clock
+  /** Stores the content of a blob. When it resolves, the content is on disk, and a record may name it. */
+  async putBlob(sha256: string, content: Uint8Array): Promise<void> {
+    if (this.#blobs.has(sha256)) return
+    if (this.#blobs.size === 0) await ensureDirectory(this.disk, this.paths.blobs)
+    await replaceOnDisk(this.disk, join(this.paths.blobs, sha256), content)
+    this.#blobs.add(sha256)
   }
 
-  /** The disk that has the directory of all sessions. */
-  get disk(): Disk {
-    return this.#disk ?? adaptiveDiskAt(this.sessions)
-  }
-
-  /** Makes the directory of all sessions, or checks the one that exists. */
-  ensure(): void {
-    ensureHome(this.path)
-    ensureHomeDirectory(this.sessions)
-  }
-
-  /** Makes the name of the directory of all sessions durable. */
-  async syncName(): Promise<void> {
-    if (this.#isNameSynced) return
+  /** The content of a blob in pieces, as the file has it; none if there is no such file. */
+  async *readBlob(sha256: string): AsyncGenerator<Buffer> {
     const { disk } = this
-    await disk.syncDirectory(this.path)
-    try {
-      await disk.syncDirectory(dirname(this.path))
-    } catch {
-      // The parent of the home may belong to another user, and not be readable.
+    const fd = ifRegular(() => disk.openToRead(join(this.paths.blobs, sha256)))
+    if (fd === undefined) return
+    using file = closing(disk, fd)
+    for (let offset = 0; ;) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, disk.size(file.fd) - offset))
+      const bytes = piece.length === 0 ? 0 : disk.read(file.fd, piece, offset)
+      if (bytes === 0) return
+      yield piece.subarray(0, bytes)
+      offset += bytes
+      await giveWay()
     }
-    this.#isNameSynced = true
   }
 
-  /** The directory of a session, whether or not it exists. */
-  directoryOf(id: string): SessionDirectory {
-    checkSessionId(id)
-    return new SessionDirectory(this.disk, join(this.sessions, id))
+  /**
+   * Replaces texts of the state by renames. They are a cache of the logs, so only a close syncs them; the
+   * name of the head is synced with that of the manifest, which follows.
+   */
+  async saveState(texts: ReadonlyMap<string, string>, isClosing: boolean): Promise<void> {
+    const { disk, paths } = this
+    const hasSlots = [...texts.keys()].some((name) => name !== headName)
+    if (hasSlots && !this.#hasStateDirectory) await makeIfMissing(disk, paths.state)
+    this.#hasStateDirectory ||= hasSlots
+    for (const [name, text] of texts)
+      await renameOnDisk(disk, this.#statePath(name), Buffer.from(text), isClosing)
+    if (hasSlots && isClosing) await disk.syncDirectory(paths.state)
   }
 
-  /** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` for a link or another user's directory. */
-  locate(id: string): SessionDirectory {
-    const directory = this.directoryOf(id)
-    const { root } = directory.paths
-    const stat = this.#find(id, () => lstatSync(root, { throwIfNoEntry: false }))
-    assertOwnHomeDirectory(root, stat)
-    return directory
+  /** Those of the texts that are there. */
+  readState(names: readonly string[]): Map<string, string> {
+    const texts = new Map<string, string>()
+    for (const name of names) {
+      const bytes = readFile(this.disk, this.#statePath(name))
+      if (bytes !== undefined) texts.set(name, bytes.toString())
+    }
+    return texts
   }
 
-  /** Finds a session. Its manifest is read first, because it tells whether this store wrote the session. */
-  find(id: string): FoundSession {
-    const directory = this.locate(id)
-    const path = directory.paths.manifest
-    const manifest = parseManifest(this.#find(id, () => readFile(this.disk, path)).toString())
-    if (manifest === undefined || manifest.session_id !== id)
-      throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} is invalid: ${path}`)
-    assertFilesystemManifest(manifest)
-    return { directory, manifest }
-  }
-
-  #find<Found>(id: string, find: () => Found | undefined): Found {
-    const found = withHomeErrors(this.path, `look for session ${id}`, find)
-    if (found === undefined) throw sessionNotFound(id)
-    return found
+  #statePath(name: string): string {
+    return name === headName ? this.paths.snapshot : join(this.paths.state, `${fileNameOf(name)}.json`)
   }
 }
 
-/** `RESUME_MISMATCH` if another store wrote the manifest. */
-export const assertFilesystemManifest = ({ session_id: id, store }: Manifest): void =>
-  assertWrittenBy(filesystemId, id, store)
+/** The longest name that every file system takes, without the suffix and that of a temp file. */
+const maxNameLength = 200
+
+/** A slot's name as the name of a file: a slash and a leading dot are escaped, and a long name is cut. */
+export function fileNameOf(slot: string): string {
+  const escaped = slot.replace(/^\./, '%2E').replaceAll('/', '%2F')
+  if (escaped.length <= maxNameLength) return escaped
+  const hash = createHash('sha256').update(slot).digest('hex')
+  return `${escaped.slice(0, maxNameLength - 65)}%${hash}`
+}
 
 export const formatManifest = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 2)}\n`
+
+/** The path is a file instead of a directory, a directory or a link instead of a file, or a device. */
+const misplacedCodes = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
+
+/** Acts on the files of a session, whose directory is `root`. Codes what it throws, and its rejection. */
+export function withFileErrors<Result>(doing: string, root: string | undefined, act: () => Result): Result {
+  const rethrow = (error: unknown): never => {
+    throw sessionFileError(error, doing, root)
+  }
+  try {
+    const result = act()
+    return result instanceof Promise ? (result.catch(rethrow) as Result) : result
+  } catch (error) {
+    return rethrow(error)
+  }
+}
+
+/** Turns an error of a file operation into a coded error. `doing` completes "cannot …". */
+export function sessionFileError(error: unknown, doing: string, root?: string): unknown {
+  const errno = errorCode(error)
+  if (errno === undefined || error instanceof StintError) return error
+  const isMissing = errno === 'ENOENT' && root !== undefined
+  // The session may have been removed just now.
+  if (isMissing && lstatSync(root, { throwIfNoEntry: false }) === undefined)
+    return sessionNotFound(basename(root), error)
+  if (!isMissing && !misplacedCodes.has(errno))
+    return root === undefined ? codedError(error, doing) : homeError(error, dirname(dirname(root)), doing)
+  const { path = 'something in its directory' } = error as { path?: string }
+  const problem = isMissing ? 'is missing' : 'is not what stint put there'
+  return new StintError('JOURNAL_CORRUPT', `cannot ${doing}: ${path} ${problem}`, {
+    cause: error,
+    detail: `errno=${errno}`,
+    ...(isMissing ? {} : { hint: 'Look at it, and move it away.' }),
+  })
+}

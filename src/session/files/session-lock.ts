@@ -7,12 +7,12 @@ import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
 import { fileRegister } from '../../lease/index.ts'
-import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
+import { beatMs, holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { storedEnds } from '../log/codec.ts'
 import type { SessionHold } from '../medium.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import { type LogPositions, parsePosition } from './log-files.ts'
-import { type Activity, noteActivity } from './recent-sessions.ts'
+import { noteActivity } from './sessions-home.ts'
 import type { Holder } from '../store.ts'
 
 /**
@@ -32,8 +32,8 @@ export interface SessionLockRecord {
   holdEpoch: number
   /** Where the logs end, if the last holder has released the lock and closed them. */
   ends: LogPositions | undefined
-  /** What the last holder has noted for lists. */
-  activity: Activity | undefined
+  /** For lists: the latest time that the last record can have. Of a closed session, its time. */
+  latestAt: number | undefined
 }
 
 /** A lock, and whether it can be acquired. */
@@ -110,7 +110,7 @@ export async function acquireLock(
     // Another process was faster: look again.
     if (epoch === undefined) continue
     const lock = new SessionLock(root, id, epoch, record)
-    lock.note(before?.activity)
+    lock.note(before?.latestAt)
     return { lock, standing, before }
   }
 }
@@ -136,8 +136,11 @@ const newRecord = (hold: SessionHold, holdEpoch: number, now: number): SessionLo
   holder: newHolder(hold, holdEpoch),
   holdEpoch,
   ends: undefined,
-  activity: { at: now, isHeld: true },
+  latestAt: now + maxUnseenMs,
 })
+
+/** The last record of a holder follows its last heartbeat by one interval, unless its timer is late. */
+const maxUnseenMs = 2 * beatMs
 
 /** The lock of a session while this process holds it. */
 export class SessionLock {
@@ -168,9 +171,9 @@ export class SessionLock {
   }
 
   /** Shows lists what the record says. `before` is what they see now. */
-  note(before: Activity | undefined): void {
-    const { activity } = this.#record
-    if (activity !== undefined) noteActivity(this.#root, before, activity)
+  note(before: number | undefined): void {
+    const { latestAt } = this.#record
+    if (latestAt !== undefined) noteActivity(this.#root, before, latestAt)
   }
 
   /** Records that the holder is alive; `now` is the time of the store's clock. */
@@ -178,13 +181,13 @@ export class SessionLock {
     const { holder } = this.#record
     if (holder === undefined) return
     const beating = { ...holder, beat: Date.now() }
-    if (!(await this.#replace({ ...this.#record, holder: beating, activity: { at: now, isHeld: true } })))
+    if (!(await this.#replace({ ...this.#record, holder: beating, latestAt: now + maxUnseenMs })))
       throw sessionFenced(this.#session)
   }
 
   /** Releases the lock. With the ends of the logs, the next holder can skip the recovery. */
   async release(ends: LogPositions | undefined, lastAt: number): Promise<void> {
-    await this.#release({ ...this.#record, holder: undefined, ends, activity: { at: lastAt, isHeld: false } })
+    await this.#release({ ...this.#record, holder: undefined, ends, latestAt: lastAt })
   }
 
   /** Releases the lock of a session that could not be opened, so that the session is as it was found. */
@@ -195,7 +198,7 @@ export class SessionLock {
       holdEpoch: this.#record.holdEpoch,
       holder: ends === undefined ? before?.holder : undefined,
       ends,
-      activity: before?.activity,
+      latestAt: before?.latestAt,
     })
   }
 
@@ -208,10 +211,10 @@ export class SessionLock {
   async #replace(record: SessionLockRecord): Promise<boolean> {
     const epoch = await swapEntry(this.#root, this.#epoch, formatLockRecord(this.#session, record))
     if (epoch === undefined) return false
-    const { activity } = this.#record
+    const { latestAt } = this.#record
     this.#epoch = epoch
     this.#record = record
-    this.note(activity)
+    this.note(latestAt)
     return true
   }
 }
@@ -265,7 +268,7 @@ function topEpoch(root: string): number {
 /** Each text is unique: `swapEntry` recognizes its own. */
 const formatLockRecord = (
   session: string,
-  { holder, holdEpoch, ends, activity }: SessionLockRecord,
+  { holder, holdEpoch, ends, latestAt }: SessionLockRecord,
 ): string =>
   JSON.stringify({
     schema_version: 1,
@@ -274,20 +277,18 @@ const formatLockRecord = (
     epoch: holdEpoch,
     holder,
     ends: ends && storedEnds(ends),
-    active_at: activity?.at,
+    latest_at: latestAt,
   })
 
-/** Reads a record. An invalid one was torn by a power cut: its holder is dead and has not released it. */
+/** Reads a record. An invalid one was torn by a power cut: its holder has not closed the session. */
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
   if (text === undefined) return undefined
-  const unknown = { ends: undefined, activity: undefined }
-  const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ...unknown }
-  const { epoch: holdEpoch, holder: stored, ends, active_at: at } = parseObject(text) ?? {}
-  const activity = isCount(at) ? { at, isHeld: stored !== undefined } : undefined
-  if (!isHoldEpoch(holdEpoch)) return torn
-  if (stored === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(ends), activity }
-  const holder = parseHolder(stored, holdEpoch)
-  return holder === undefined ? torn : { holder, holdEpoch, ends: undefined, activity }
+  const { epoch: holdEpoch, holder: stored, ends, latest_at: at } = parseObject(text) ?? {}
+  const latestAt = isCount(at) ? at : undefined
+  const holder = isHoldEpoch(holdEpoch) ? parseHolder(stored, holdEpoch) : undefined
+  const isTorn = !isHoldEpoch(holdEpoch) || (stored !== undefined && holder === undefined)
+  if (isTorn) return { holder, holdEpoch: registerEpoch, ends: undefined, latestAt: undefined }
+  return { holder, holdEpoch, ends: stored === undefined ? parseEnds(ends) : undefined, latestAt }
 }
 
 /** Can it, and the epoch after it, be part of the name of a segment? */
@@ -298,13 +299,4 @@ function parseEnds(value: unknown): LogPositions | undefined {
   if (!isRecord(value)) return undefined
   const [journal, audit] = [parsePosition(value.journal), parsePosition(value.audit)]
   return journal === undefined || audit === undefined ? undefined : { journal, audit }
-}
-
-/** Stands for a holder whose record is lost: an invisible process whose last heartbeat is long ago. */
-const unknownHolder: Holder = {
-  process: { pid: 0x7fffffff, started: 0, boot: '', host: '', pidns: '', timens: '' },
-  since: 0,
-  beat: 0,
-  kind: 'writer',
-  epoch: 0,
 }

@@ -15,12 +15,8 @@ import type { Manifest } from '../manifest.ts'
 import type { SessionContents } from '../medium.ts'
 import { sessionExists } from '../session-errors.ts'
 import { firstSegment } from './log-files.ts'
-import {
-  formatManifest,
-  SessionDirectory,
-  sessionsDirectoryIn,
-  type SessionsHome,
-} from './session-directory.ts'
+import { formatManifest, SessionDirectory } from './session-directory.ts'
+import { sessionsDirectoryIn, type SessionsHome } from './sessions-home.ts'
 
 /**
  * A session that is being created, under a name that no reader looks at. It is published, whole, by one
@@ -43,9 +39,9 @@ export class StagedSession implements Disposable {
 
   /** Writes the contents of another session, and the manifest. */
   async load(manifest: Manifest, contents: SessionContents): Promise<void> {
-    const { disk, paths, blobs } = this.directory
+    const { disk, paths } = this.directory
     for (const log of logNames) await loadLog(this.directory, log, contents)
-    for await (const { sha256, content } of contents.blobs()) await blobs.put(sha256, content)
+    for await (const { sha256, content } of contents.blobs()) await this.directory.putBlob(sha256, content)
     await replaceOnDisk(disk, paths.manifest, formatManifest(manifest))
   }
 

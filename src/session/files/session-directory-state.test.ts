@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { SessionWorld } from '../../../test/support/session-world.ts'
-import { fileNameOf } from './state-files.ts'
+import { fileNameOf } from './session-directory.ts'
 
 test('a turn writes one readable file for each slot that has changed, and the snapshot', async () => {
   await using world = new SessionWorld()
