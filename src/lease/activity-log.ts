@@ -124,7 +124,7 @@ export const parseActivities = (lines: readonly string[]): ClaimActivity[] =>
 function parseActivity(line: string): ClaimActivity | undefined {
   // A line that a full disk has cut off has no end, and the next line follows it at once.
   const value = parseObject(line) ?? parseObject(line.slice(Math.max(0, line.lastIndexOf('{"session_id":'))))
-  const kind = activityKinds.find((each) => each === value?.kind)
+  const kind = activityKinds.find((name) => name === value?.kind)
   if (value === undefined || kind === undefined || !isString(value.session_id) || !isNumber(value.at))
     return undefined
   const origin = parseOrigin(value.origin)
@@ -153,8 +153,8 @@ export function endedSince(
   claim: Claim,
   paths: readonly string[],
 ): ClaimActivity[] {
-  const overlaps = (each: ClaimActivity): boolean =>
-    each.paths.some((one) => paths.some((other) => covers(one, other) || covers(other, one)))
+  const overlaps = (activity: ClaimActivity): boolean =>
+    activity.paths.some((path) => paths.some((other) => covers(path, other) || covers(other, path)))
   const earlier = history.filter(
     ({ session_id, fence }) => session_id === claim.session_id && fence !== claim.fence,
   )
@@ -163,14 +163,14 @@ export function endedSince(
   const ended = history
     .slice(history.indexOf(last) + 1)
     .filter(
-      (each) =>
-        each.held_ms !== undefined &&
-        each.session_id !== claim.session_id &&
-        claim.ancestors?.includes(each.session_id) !== true &&
-        each.parent !== claim.session_id &&
-        overlaps(each),
+      (activity) =>
+        activity.held_ms !== undefined &&
+        activity.session_id !== claim.session_id &&
+        claim.ancestors?.includes(activity.session_id) !== true &&
+        activity.parent !== claim.session_id &&
+        overlaps(activity),
     )
-  return [...new Map(ended.map((each) => [each.session_id, each])).values()]
+  return [...new Map(ended.map((activity) => [activity.session_id, activity])).values()]
 }
 
 /** How many bytes of the newest lines are searched for an earlier refusal: more than a busy minute has. */

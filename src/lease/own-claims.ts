@@ -158,9 +158,11 @@ export function decideBreak(
     record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at)
   )
     return { answer: { broken: true } }
-  const claim = record.claims.find((each) => each.session_id === session_id && each.fence === fence)
+  const claim = record.claims.find((other) => other.session_id === session_id && other.fence === fence)
   if (claim === undefined)
-    return { answer: { broken: false, newer: record.claims.find((each) => each.session_id === session_id) } }
+    return {
+      answer: { broken: false, newer: record.claims.find((other) => other.session_id === session_id) },
+    }
   const breaks = [...record.breaks, { session_id, fence, by, reason, at }].slice(-keptBreaks)
   return { next: { ...replaceClaim(record, claim, undefined), breaks }, answer: { broken: true } }
 }
@@ -207,9 +209,9 @@ export function lossIn(
   )
   if (broken !== undefined) return { kind: 'broken', by: broken.by, reason: broken.reason ?? undefined }
   if (epoch < lastEpoch) return { kind: 'removed' }
-  const other = record.claims.find((each) => areInConflict(each, claim))
-  if (other !== undefined && other.session_id !== claim.session_id)
-    return { kind: 'taken-over', by: other.session_id }
+  const taker = record.claims.find((other) => areInConflict(other, claim))
+  if (taker !== undefined && taker.session_id !== claim.session_id)
+    return { kind: 'taken-over', by: taker.session_id }
   const isStill = record.claims.some(({ session_id }) => session_id === claim.session_id)
   return { kind: isStill || observation.now.wall > claim.until_wall ? 'expired' : 'released' }
 }

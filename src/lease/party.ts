@@ -73,9 +73,9 @@ export function findAncestors(
 ): string[] | undefined {
   const others = claims.filter(({ session_id }) => session_id !== sessionId)
   const lineOf = ({ session_id, ancestors = [] }: Claim): string[] => [session_id, ...ancestors]
-  const given = others.find(({ session_id }) => session_id === parent)
-  const found = given === undefined ? findParents(others, descent) : [given]
-  const all = new Set([parent ?? [], ...found.map(lineOf)].flat())
+  const parentClaim = others.find(({ session_id }) => session_id === parent)
+  const parents = parentClaim === undefined ? findParents(others, descent) : [parentClaim]
+  const all = new Set([parent ?? [], ...parents.map(lineOf)].flat())
   all.delete(sessionId ?? '')
   return all.size === 0 ? undefined : [...all]
 }
@@ -109,7 +109,7 @@ function isOfOtherSession({ origin }: Claim, variables: readonly string[]): bool
   const variable = origin?.shared_process ? origin.variable : undefined
   if (variable === undefined) return false
   const name = variable.slice(0, variable.indexOf('=') + 1)
-  return variables.some((each) => each.startsWith(name) && each !== variable)
+  return variables.some((other) => other.startsWith(name) && other !== variable)
 }
 
 /**

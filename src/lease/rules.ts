@@ -85,13 +85,13 @@ export function partyIn(
   { liveness }: Pick<Observation, 'liveness'>,
 ): string {
   if (!isOneProcess || holder === null) return sessionId
-  const isOurs = ({ holders }: Claim): boolean => holders.some((each) => isSameProcess(each, holder))
+  const isOurs = ({ holders }: Claim): boolean => holders.some((process) => isSameProcess(process, holder))
   const second = `${sessionId}@${holder.pid}`
   // The second process keeps its name while its claim stands, even if the first has released its own.
   if (claims.some((claim) => claim.session_id === second && isOurs(claim))) return second
   const named = claims.find(({ session_id }) => session_id === sessionId)
   if (named === undefined || named.holders.length === 0 || isOurs(named)) return sessionId
-  return named.holders.some((each) => liveness(each) !== 'dead') ? second : sessionId
+  return named.holders.some((process) => liveness(process) !== 'dead') ? second : sessionId
 }
 
 /**
@@ -103,13 +103,13 @@ function findOwn(
   { sessionId, renamedFrom, holder, paths }: AcquireRequest,
 ): Claim | undefined {
   const isHere = (claim: Claim): boolean => !isOutside(paths) || isSameList(claim.paths, paths)
-  const own = claims.find((claim) => claim.session_id === sessionId && isHere(claim))
-  if (own !== undefined || renamedFrom === undefined || holder === null) return own
+  const ownClaim = claims.find((claim) => claim.session_id === sessionId && isHere(claim))
+  if (ownClaim !== undefined || renamedFrom === undefined || holder === null) return ownClaim
   return claims.find(
     (claim) =>
       claim.session_id === renamedFrom &&
       isHere(claim) &&
-      claim.holders.some((each) => isSameProcess(each, holder)),
+      claim.holders.some((process) => isSameProcess(process, holder)),
   )
 }
 
@@ -130,8 +130,8 @@ function ancestorsIn(
   inForce: readonly Claim[],
   wanted: ClaimedPaths,
 ): string[] | undefined {
-  const known = { session_id: request.sessionId, ancestors: current?.ancestors, ...wanted }
-  const matters = request.parent !== undefined || inForce.some((claim) => areInConflict(claim, known))
+  const party = { session_id: request.sessionId, ancestors: current?.ancestors, ...wanted }
+  const matters = request.parent !== undefined || inForce.some((claim) => areInConflict(claim, party))
   const ancestors = matters ? findAncestors(record.claims, request) : undefined
   return ancestors === undefined
     ? current?.ancestors
@@ -186,12 +186,12 @@ function joinHolders(
   { liveness }: Observation,
 ): Identity[] {
   if (current?.holders.length === 0) return []
-  const living = (current?.holders ?? []).filter((each) => liveness(each) !== 'dead')
+  const living = (current?.holders ?? []).filter((process) => liveness(process) !== 'dead')
   return holder === null ? living : withHolder(living, holder)
 }
 
 export const withHolder = (holders: readonly Identity[], holder: Identity): Identity[] =>
-  holders.some((each) => isSameProcess(each, holder)) ? [...holders] : [...holders, holder]
+  holders.some((process) => isSameProcess(process, holder)) ? [...holders] : [...holders, holder]
 
 /** A session that goes on under another id keeps its children. */
 function renameAncestor(claim: Claim, before: string | undefined, after: string): Claim {
@@ -240,7 +240,7 @@ export const areInConflict = (a: ClaimedPaths & Kin, b: ClaimedPaths & Kin): boo
 /** Two claims overlap if they have paths in common and at least one is exclusive. */
 export const overlap = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
   (a.mode === 'exclusive' || b.mode === 'exclusive') &&
-  a.paths.some((one) => b.paths.some((other) => covers(one, other) || covers(other, one)))
+  a.paths.some((path) => b.paths.some((other) => covers(path, other) || covers(other, path)))
 
 /** The paths of both lists, without those that another path covers. */
 export function unionOf(a: readonly string[], b: readonly string[]): string[] {

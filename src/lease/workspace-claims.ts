@@ -147,9 +147,9 @@ export class WorkspaceClaims {
    * attempt may be on `earlier` claims instead of a read: if they were replaced since, its swap fails.
    */
   async change<Answer>(decide: Decide<Answer>, earlier?: Decided<unknown>): Promise<Decided<Answer>> {
-    for (let known = earlier && agedView(earlier); ; known = undefined) {
+    for (let earlierView = earlier && agedView(earlier); ; earlierView = undefined) {
       const startedAtMs = systemClock.mono()
-      const view: ClaimsView = known ?? (await this.read())
+      const view: ClaimsView = earlierView ?? (await this.read())
       const { epoch, record, observation } = view
       const { next, answer } = await decide(record, observation, nextFence(record, observation.now))
       if (next === undefined) return { answer, ...view, startedAtMs }

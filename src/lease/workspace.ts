@@ -148,8 +148,8 @@ export function pathsInTarget(
     throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, {
       hint: 'Leave the paths out: a resource is claimed as a whole.',
     })
-  return paths.map((given) => {
-    const path = withoutPattern(given)
+  return paths.map((pattern) => {
+    const path = withoutPattern(pattern)
     const claimed = claimPath(workspaceOf(workspace), path === '**' ? workspace : path, from)
     return shared === undefined ? claimed : claimed.toLowerCase()
   })
@@ -170,17 +170,17 @@ function withoutPattern(path: string): string {
 /** The claim of a file or directory that belongs to this workspace. */
 function claimPath(workspace: Workspace, path: string, from: string): string {
   const absolute = resolve(from, path)
-  const own = path.includes('\0') ? undefined : workspaceOf(absolute)
-  const names = own?.key === workspace.key ? namesBelow(workspace.path, realPathOf(absolute)) : undefined
-  if (own === undefined || names === undefined) throw notInWorkspace(path, workspace, own)
-  return isOutside(own) ? (own.whole[0] ?? '**') : claimInRepository(workspace, names)
+  const owner = path.includes('\0') ? undefined : workspaceOf(absolute)
+  const names = owner?.key === workspace.key ? namesBelow(workspace.path, realPathOf(absolute)) : undefined
+  if (owner === undefined || names === undefined) throw notInWorkspace(path, workspace, owner)
+  return isOutside(owner) ? (owner.whole[0] ?? '**') : claimInRepository(workspace, names)
 }
 
-function notInWorkspace(path: string, workspace: Workspace, own: Workspace | undefined): StintError {
-  const isNested = own !== undefined && !isOutside(own)
+function notInWorkspace(path: string, workspace: Workspace, owner: Workspace | undefined): StintError {
+  const isNested = owner !== undefined && !isOutside(owner)
   return new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace.path}`, {
     hint: isNested
-      ? `It belongs to the repository ${own.path}: name that with --workspace.`
+      ? `It belongs to the repository ${owner.path}: name that with --workspace.`
       : 'Claim a path in that workspace, or name another workspace.',
   })
 }

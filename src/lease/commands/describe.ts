@@ -134,11 +134,11 @@ function stateOf({ held_ms, work, pid, expires_in_ms }: ClaimDescription): strin
 }
 
 const indented = (line: string, columns: number): string[] =>
-  wrap(visibleText(line), columns - 4).map((each) => `    ${each}`)
+  wrap(visibleText(line), columns - 4).map((row) => `    ${row}`)
 
 /** A line that is indented by two columns, and wrapped to four. */
 const block = (line: string, columns: number): string[] =>
-  wrap(visibleText(line), columns - 2, 2).map((each) => `  ${each}`)
+  wrap(visibleText(line), columns - 2, 2).map((row) => `  ${row}`)
 
 /** The name of a workspace or resource as a title, with room for what follows it. */
 export const targetName = (name: string, columns: number): string =>

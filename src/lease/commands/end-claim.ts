@@ -27,9 +27,9 @@ export const lockReleaseCommand = defineBareCommand({
     ['stint lock release --session mine', 'says released: false if there was nothing to release'],
   ],
   async run({ warn }, { options }) {
-    const given = readSession(options.session)
+    const namedSession = readSession(options.session)
     const claims = await openClaims(options, warn)
-    const sessionId = given ?? (await findAcquired(claims))
+    const sessionId = namedSession ?? (await findAcquired(claims))
     const paths = claims.pathsOf(options.path, options.workspace)
     const { released } = await claims.release({ sessionId, paths })
     await claims.activity.written()

@@ -31,11 +31,11 @@ export const lockHistoryCommand = defineBareCommand({
     const claims = await openClaims(options, warn)
     const from = since === undefined ? 0 : (await claims.read()).observation.now.wall - since
     const all = (await claims.activity.read()).filter((activity) => claims.isHere(activity))
-    const found = all.filter(({ at, session_id }) => at >= from && session_id.startsWith(session))
+    const matching = all.filter(({ at, session_id }) => at >= from && session_id.startsWith(session))
     return {
       ...describeTarget(claims),
-      activities: lines === 0 ? [] : found.slice(-lines),
-      total: found.length,
+      activities: lines === 0 ? [] : matching.slice(-lines),
+      total: matching.length,
       recorded: all.length,
     }
   },

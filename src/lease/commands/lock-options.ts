@@ -51,8 +51,8 @@ export const describeTarget = ({ key, title }: { key: string; title: string }) =
     : { workspace: title, workspace_key: key }
 
 /** The session that a command acts for: the given one, or that of the run around it. */
-export function readSession(given: string | undefined): string | undefined {
-  const session = given ?? (process.env.STINT_SESSION_ID || undefined)
+export function readSession(option: string | undefined): string | undefined {
+  const session = option ?? (process.env.STINT_SESSION_ID || undefined)
   if (session === undefined || isSessionId(session)) return session
   throw new StintError(
     'SESSION_ID_INVALID',
@@ -60,8 +60,8 @@ export function readSession(given: string | undefined): string | undefined {
   )
 }
 
-export function needSession(given: string | undefined): string {
-  const session = readSession(given)
+export function needSession(option: string | undefined): string {
+  const session = readSession(option)
   if (session !== undefined) return session
   throw new StintError('ARG_ERROR', 'no session given', {
     hint: 'Give it with --session ID, or in STINT_SESSION_ID.',
