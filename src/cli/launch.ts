@@ -45,8 +45,8 @@ try {
 }
 
 function load(name: string): unknown {
-  const known = loaded.get(name)
-  if (known !== undefined) return known.exports
+  const earlier = loaded.get(name)
+  if (earlier !== undefined) return earlier.exports
   const filename = join(__dirname, `${name}.cjs`)
   const variant = variantOf(name)
   const cache = join(__dirname, `${variant}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)

@@ -26,15 +26,15 @@ export function matchName<Item extends Nameable>(name: string, candidates: reado
     ({ agent }) => isAgent(name, agent ?? ''),
     ({ isHere }) => name === '.' && isHere,
   ]
-  const found = tests.map((test) => candidates.filter(test)).find(({ length }) => length > 0)
-  return { items: found ?? [], isExact: false }
+  const matches = tests.map((test) => candidates.filter(test)).find(({ length }) => length > 0)
+  return { items: matches ?? [], isExact: false }
 }
 
 function isShortened(name: string, id: string): boolean {
   const [start = '', end = ''] = name.split('…', 2)
   if (start === '' && end === '') return false
-  const whole = [id, id.replace(/^ses_/, '')]
-  return whole.some((each) => each.startsWith(start)) && id.endsWith(end)
+  const forms = [id, id.replace(/^ses_/, '')]
+  return forms.some((form) => form.startsWith(start)) && id.endsWith(end)
 }
 
 /** Is this the name of an agent, or the first word of it? */

@@ -63,11 +63,11 @@ const release = defineTool({
   async call(args, context) {
     const claims = openTarget(context, args)
     const { party, paths } = await wishOf(context, claims, args)
-    const given = args.paths === undefined ? undefined : paths
-    const { released, left } = await context.held.release(claims, party.sessionId, given)
+    const chosenPaths = args.paths === undefined ? undefined : paths
+    const { released, left } = await context.held.release(claims, party.sessionId, chosenPaths)
     const rest = left === undefined ? 'nothing' : pathsText(left.paths)
     const text = released
-      ? `released ${pathsText(given ?? claims.target.whole)}`
+      ? `released ${pathsText(chosenPaths ?? claims.target.whole)}`
       : `not released: you hold ${rest} by claim`
     return { data: { released, ...targetOf(claims) }, text }
   },

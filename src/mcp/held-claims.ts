@@ -24,13 +24,12 @@ interface McpParty {
 let ownSession: string | undefined
 
 /** Finds the party of this server; the model must say which session is its own if that is not clear. */
-export async function findParty(leases: LeaseStore, given: string | undefined): Promise<McpParty> {
+export async function findParty(leases: LeaseStore, name: string | undefined): Promise<McpParty> {
   const sessions = await agentSessions(leases)
   if (sessions.length === 0) return { sessionId: (ownSession ??= newSessionId()) }
-  const own = sessions.filter(({ sessionId }) => given === undefined || sessionId === given)
-  const [session, another] = own
+  const [session, another] = sessions.filter(({ sessionId }) => name === undefined || sessionId === name)
   if (session === undefined)
-    throw ambiguous(sessions, `${JSON.stringify(given)} is not a session of this agent`)
+    throw ambiguous(sessions, `${JSON.stringify(name)} is not a session of this agent`)
   if (another !== undefined) throw ambiguous(sessions, 'this agent has several sessions')
   const parent = session.sessionId
   const sessionId = mcpPartyOf(parent)
@@ -110,9 +109,9 @@ export class HeldClaims {
     clearInterval(this.#timer)
     await Promise.allSettled(this.#acquiring)
     const holders = [ownIdentity()]
-    const held = [...this.#held.values()]
+    const entries = [...this.#held.values()]
     this.#held.clear()
-    await Promise.allSettled(held.map(({ claims, sessionId }) => claims.release({ sessionId, holders })))
+    await Promise.allSettled(entries.map(({ claims, sessionId }) => claims.release({ sessionId, holders })))
   }
 
   async #refresh(): Promise<void> {

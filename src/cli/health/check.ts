@@ -91,9 +91,9 @@ export function renderCheck(
 ): string[] {
   const { word, paint: colour } = marks[level]
   const label = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  `
-  const left = 4 + 2 + nameWidth + 2
-  const margin = ' '.repeat(left)
-  const room = Math.max(leastColumns, columns - left)
+  const labelColumns = 4 + 2 + nameWidth + 2
+  const margin = ' '.repeat(labelColumns)
+  const room = Math.max(leastColumns, columns - labelColumns)
   const wrapped = (line: string, hanging = 0): string[] => wrap(line, room, hanging)
   const [first = '', ...rest] = wrapped(shortenPaths(text, room))
   const fixes = fix === null ? [] : wrapped(`→ ${fix}`, 2).map((line) => line.replace('→', paint.dim('→')))

@@ -71,10 +71,10 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
 
 function judgeHook({ agent, path, problems, notes, wasTried }: HookHealth): Check[] {
   const at = `${agentTitle(agent)} (${visibleText(shortPath(path))})`
-  const found = [
+  const checks = [
     ...problems.map(({ problem, fix }) => fail('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
     ...notes.map(({ problem, fix }) => warn('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
   ]
-  if (found.length > 0) return found
+  if (checks.length > 0) return checks
   return [ok('hooks', `${at}: ${wasTried ? 'allows and refuses calls as it should' : 'installed'}`)]
 }

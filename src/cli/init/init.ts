@@ -82,9 +82,9 @@ async function setUp(
   { dryRun, yes, ...extras }: Flags & SetupExtras,
 ): Promise<InitData> {
   const flags = { dryRun, yes }
-  const all = await setupSteps(context, workspace, extras)
+  const plannedSteps = await setupSteps(context, workspace, extras)
   const plan = { intro: 'stint init will', outro: [secretsNote, '`stint init --remove` takes it back.'] }
-  const steps = await makeSteps(context, all, { ...flags, ...plan })
+  const steps = await makeSteps(context, plannedSteps, { ...flags, ...plan })
   const data: InitData = { dry_run: flags.dryRun, removes: false, steps, trial: [], data: null, next: [] }
   if (flags.dryRun) return data
   assertDone(steps, data)
@@ -108,17 +108,17 @@ async function takeBack(
   workspace: string,
   { purge, ...flags }: Flags & { purge: boolean },
 ): Promise<InitData> {
-  const all = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
+  const plannedSteps = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
   const outro = purge ? ['What is deleted cannot be brought back.'] : []
-  const steps = await makeSteps(context, all, { ...flags, intro: 'stint init --remove will', outro })
+  const steps = await makeSteps(context, plannedSteps, { ...flags, intro: 'stint init --remove will', outro })
   const home = homePath()
-  const rest = await describeData(home)
+  const userData = await describeData(home)
   const data: InitData = {
     dry_run: flags.dryRun,
     removes: true,
     steps,
     trial: [],
-    data: rest === undefined ? null : { path: home, contents: rest.text },
+    data: userData === undefined ? null : { path: home, contents: userData.text },
     next: [],
   }
   assertDone(steps, data)

@@ -63,19 +63,7 @@ export function ActionDialog() {
     <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (asked.value = undefined)}>
       {action !== undefined && (
         <form onSubmit={(event) => void perform(event)}>
-          <div>
-            <h2 id="action-title">{action.title}</h2>
-            <p class="wrap">{shown(action.effect, 1000)}</p>
-          </div>
-          {action.list !== undefined && (
-            <ul class="panel list small" tabIndex={0} aria-label="Files">
-              {action.list.map((line) => (
-                <li class="row wrap" key={line}>
-                  {shown(line, 1000)}
-                </li>
-              ))}
-            </ul>
-          )}
+          <ActionText action={action} />
           {action.needsReason === true && (
             <label>
               Reason, for the agent and the log
@@ -102,6 +90,25 @@ export function ActionDialog() {
     </dialog>
   )
 }
+
+/** What an action will do, in a sentence, and the files that it is about. */
+const ActionText = ({ action: { title, effect, list } }: { action: Asked }) => (
+  <>
+    <div>
+      <h2 id="action-title">{title}</h2>
+      <p class="wrap">{shown(effect, 1000)}</p>
+    </div>
+    {list !== undefined && (
+      <ul class="panel list small" tabIndex={0} aria-label="Files">
+        {list.map((line) => (
+          <li class="row wrap" key={line}>
+            {shown(line, 1000)}
+          </li>
+        ))}
+      </ul>
+    )}
+  </>
+)
 
 /** A button that asks before it acts; absent where the server only shows. */
 export function ActionButton<Name extends keyof ActionBodies>({ action }: { action: Asked<Name> }) {

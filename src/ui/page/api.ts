@@ -60,8 +60,8 @@ export function addressOf(
   path: string,
   query: Readonly<Record<string, string | number | undefined>>,
 ): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString()
   return search === '' ? path : `${path}?${search}`
 }
 

@@ -132,9 +132,9 @@ function addActivity(lane: Lane, activity: ClaimActivity): void {
     const ended: LaneSpan = held ?? { kind: 'held', from: at - held_ms, to: null, paths }
     if (held === undefined) lane.spans.push(ended)
     Object.assign(ended, { to: at, ending: activity })
-    const left = ended.paths.filter((path) => !paths.includes(path))
-    if (kind === 'release' && left.length > 0)
-      lane.spans.push({ kind: 'held', from: at, to: null, paths: left })
+    const otherPaths = ended.paths.filter((path) => !paths.includes(path))
+    if (kind === 'release' && otherPaths.length > 0)
+      lane.spans.push({ kind: 'held', from: at, to: null, paths: otherPaths })
     return
   }
   Object.assign(openSpan(lane, 'waited') ?? {}, { to: at, ending: activity })

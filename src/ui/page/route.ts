@@ -32,8 +32,8 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route; parameters that are empty are left out. */
 export function linkTo(page: PageName, id = '', query: Readonly<Record<string, string>> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== '')
-  const search = new URLSearchParams(given).toString()
+  const parameters = Object.entries(query).filter(([, value]) => value !== '')
+  const search = new URLSearchParams(parameters).toString()
   return `#/${page}${id === '' ? '' : `/${encodeURIComponent(id)}`}${search === '' ? '' : `?${search}`}`
 }
 

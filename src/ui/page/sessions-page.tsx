@@ -90,18 +90,18 @@ function Hits({ q }: { q: string }) {
 }
 
 function summaryOf({ hits, unreadable }: SearchAnswer): string {
-  const found =
+  const count =
     hits.length === 0
       ? 'Nothing found.'
       : `${hits.length} found${hits.length === maxHits ? ': these are the first.' : '.'}`
   return unreadable.length === 0
-    ? found
-    : `${found} ${countOf(unreadable.length, 'session')} could not be read.`
+    ? count
+    : `${count} ${countOf(unreadable.length, 'session')} could not be read.`
 }
 
 function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
   const text = shown(hit.excerpt, 600)
-  const found = text.toLowerCase().indexOf(q.toLowerCase())
+  const start = text.toLowerCase().indexOf(q.toLowerCase())
   return (
     <li class="row">
       <a
@@ -118,9 +118,9 @@ function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
       </span>
       <At class="right dim small" at={hit.at} />
       <p class="small wrap">
-        {found === -1 ? text : text.slice(0, found)}
-        {found !== -1 && <mark>{text.slice(found, found + q.length)}</mark>}
-        {found !== -1 && text.slice(found + q.length)}
+        {start === -1 ? text : text.slice(0, start)}
+        {start !== -1 && <mark>{text.slice(start, start + q.length)}</mark>}
+        {start !== -1 && text.slice(start + q.length)}
       </p>
     </li>
   )

@@ -113,15 +113,15 @@ export function routeOf(path: string): { route: string; id: string } {
 
 /** The query of a request, or the JSON of its body: each field is checked before it is used. */
 export class RequestFields {
-  readonly #given: Readonly<Record<string, unknown>>
+  readonly #fields: Readonly<Record<string, unknown>>
 
-  constructor(given: Readonly<Record<string, unknown>>) {
-    this.#given = given
+  constructor(fields: Readonly<Record<string, unknown>>) {
+    this.#fields = fields
   }
 
   /** A string; undefined if it is missing or empty. */
   text(name: string): string | undefined {
-    const value = this.#given[name] ?? ''
+    const value = this.#fields[name] ?? ''
     if (!isString(value)) throw new StintError('ARG_ERROR', `${name} must be a string`)
     return value === '' ? undefined : value
   }
@@ -136,7 +136,7 @@ export class RequestFields {
 
   /** A whole number from 0 on, such as a record or a time in milliseconds since the epoch. */
   count(name: string): number | undefined {
-    const value = String(this.#given[name] ?? '')
+    const value = String(this.#fields[name] ?? '')
     if (value === '') return undefined
     if (/^\d{1,15}$/.test(value)) return Number(value)
     throw new StintError('ARG_ERROR', `${name} must be a whole number, not ${visibleText(value, 40)}`)
@@ -157,8 +157,8 @@ export class RequestFields {
 
   choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.text(name)
-    const found = choices.find((choice) => choice === value)
-    if (value === undefined || found !== undefined) return found
+    const match = choices.find((choice) => choice === value)
+    if (value === undefined || match !== undefined) return match
     throw new StintError('ARG_ERROR', `${name} must be one of ${choices.join(', ')}`)
   }
 }

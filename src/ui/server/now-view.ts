@@ -130,14 +130,14 @@ const pidOf = ({ claims, waits, prompt, summary }: SessionFacts): number | null 
 
 /** Alive if any of its processes is, dead if all are. */
 function livenessOf({ claims, waits, prompt }: SessionFacts): Liveness | undefined {
-  const all = [
+  const processes = [
     ...claims.map(({ target, claim }) => claimLiveness(claim, target.observation)),
     ...waits.map(({ target, waiter }) => target.observation.liveness(waiter.process)),
     ...(prompt === undefined ? [] : ['alive' as const]),
   ]
-  if (all.includes('alive')) return 'alive'
-  if (all.length === 0) return undefined
-  return all.every((each) => each === 'dead') ? 'dead' : 'unknown'
+  if (processes.includes('alive')) return 'alive'
+  if (processes.length === 0) return undefined
+  return processes.every((liveness) => liveness === 'dead') ? 'dead' : 'unknown'
 }
 
 function waitOf({ target, waiter }: SessionFacts['waits'][number]): SessionTile['waits_for'] {

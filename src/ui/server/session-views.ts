@@ -6,10 +6,9 @@ import {
   type Inspection,
   sessionStates,
 } from '../../session/index.ts'
-import type { ActRow, EventPage, EventRow, ListedSession, SearchAnswer, SessionView } from '../protocol.ts'
+import type { ActRow, EventPage, EventRow, ListedSession, SessionView } from '../protocol.ts'
 import { NewestItems } from '../../session/commands/audit-query.ts'
 import { describeSession, listNewest } from '../../session/commands/list.ts'
-import { describeFound } from '../../session/commands/search.ts'
 import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './endpoints.ts'
 
@@ -32,26 +31,6 @@ export async function listRecorded(
         [id, key, title, tool, workspace].some((field) => field.toLowerCase().includes(text))),
   )
   return { sessions: matching.slice(0, limit).map(describeSession), total: matching.length }
-}
-
-/** Finds a text in the events of all sessions, as `stint sessions search` does. */
-export async function searchEvents(
-  store: BuiltInStore,
-  query: RequestFields,
-  signal: AbortSignal,
-): Promise<SearchAnswer> {
-  const answer: SearchAnswer = { hits: [], unreadable: [] }
-  const limit = query.limit(200, 1000)
-  const events = store.search(query.need('q'), {
-    // A client that has gone ends the search.
-    onBytes: () => signal.throwIfAborted(),
-    onUnreadable: ({ id }, { message }) => answer.unreadable.push({ session_id: id, message }),
-  })
-  for await (const event of events) {
-    answer.hits.push({ ...describeFound(event), title: event.session.title ?? null, is_transcript: false })
-    if (answer.hits.length >= limit) break
-  }
-  return answer
 }
 
 /** Opens a session by its exact id. */

@@ -118,17 +118,17 @@ export async function publishSocket(
   ensureHome(home)
   ensureHomeDirectory(uiDirectory(home))
   chmodSync(uiDirectory(home), 0o700)
-  const own = `${path}.${process.pid}`
-  ifPossible(() => unlinkSync(own))
-  await withShortPath(own, listenAt)
-  chmodSync(own, 0o600)
+  const ownPath = `${path}.${process.pid}`
+  ifPossible(() => unlinkSync(ownPath))
+  await withShortPath(ownPath, listenAt)
+  chmodSync(ownPath, 0o600)
   try {
-    linkSync(own, path)
+    linkSync(ownPath, path)
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return undefined
     throw error
   } finally {
-    unlinkSync(own)
+    unlinkSync(ownPath)
   }
   const stat = lstatSync(path)
   return {

@@ -23,7 +23,7 @@ import {
 } from '../../vault/index.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import type { RequestFields } from './endpoints.ts'
-import { listRecorded, searchEvents } from './session-views.ts'
+import { listRecorded } from './session-views.ts'
 
 /** Lists recorded sessions and transcripts, newest activity first; those of the same id are one row. */
 export async function listSessionPage(store: BuiltInStore, query: RequestFields): Promise<SessionPage> {
@@ -32,7 +32,7 @@ export async function listSessionPage(store: BuiltInStore, query: RequestFields)
   // The rows of this page are among the first ones of each list.
   const recorded = await listRecorded(store, query, from + limit)
   const transcripts = query.text('state') === undefined ? await findTranscripts(query.text('text')) : []
-  const byId = new Map(transcripts.map((each) => [each.id, each]))
+  const byId = new Map(transcripts.map((transcript) => [transcript.id, transcript]))
   const recordedIds = new Set(transcripts.length === 0 ? [] : await store.medium.ids(''))
   const unrecorded = transcripts.filter(({ id }) => !recordedIds.has(id))
   const rows = [
@@ -66,11 +66,11 @@ async function findTranscripts(text: string | undefined): Promise<Conversation[]
   const all = listConversations(vaultDirectory())
   if (text === undefined) return all
   const matching: Conversation[] = []
-  for (const each of all) {
+  for (const conversation of all) {
     await giveWay()
-    const { agent_title, id, title, workspace } = describeTranscript(each)
+    const { agent_title, id, title, workspace } = describeTranscript(conversation)
     const fields = [agent_title, id, title ?? '', workspace ?? '']
-    if (fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))) matching.push(each)
+    if (fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))) matching.push(conversation)
   }
   return matching
 }
@@ -85,14 +85,21 @@ export async function searchAll(
   query: RequestFields,
   signal: AbortSignal,
 ): Promise<SearchAnswer> {
-  const answer = await searchEvents(store, query, signal)
+  const answer: SearchAnswer = { hits: [], unreadable: [] }
+  const text = query.need('q')
   const limit = query.limit(200, 1000)
-  if (answer.hits.length >= limit) return answer
+  // A client that has gone ends the search.
   const onBytes = (): void => signal.throwIfAborted()
-  for await (const line of searchTranscripts(query.need('q'), { onBytes })) {
-    answer.hits.push({ ...describeFound(line), title: line.session.title ?? null, is_transcript: true })
-    if (answer.hits.length >= limit) break
-  }
+  const events = store.search(text, {
+    onBytes,
+    onUnreadable: ({ id }, { message }) => answer.unreadable.push({ session_id: id, message }),
+  })
+  for (const search of [events, searchTranscripts(text, { onBytes })])
+    for await (const hit of search) {
+      const is_transcript = search !== events
+      answer.hits.push({ ...describeFound(hit), title: hit.session.title ?? null, is_transcript })
+      if (answer.hits.length >= limit) return answer
+    }
   return answer
 }
 
