@@ -67,7 +67,8 @@ export async function syncVault(
     await inParallel(changed, async (source, index) => {
       signal?.throwIfAborted()
       assertRoom(vault)
-      const isWanted = (): boolean => !isExcluded(readExclusions(vault), source)
+      // The workspace of OpenCode is known only now, from the export.
+      const isWanted = (): boolean => !isExcluded(readExclusions(vault), source, () => workspaceOf(source))
       const copy = source.updated === undefined ? copyConversation : copyExport
       const { bytes, unread } = await copy(directoryOf(vault, source), source, { hasEnded, isWanted })
       if (bytes > 0) report.copied += 1

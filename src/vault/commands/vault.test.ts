@@ -318,7 +318,11 @@ test('OpenCode is kept by its own export, once for each change, and given back a
   chmodSync(join(bin, 'opencode'), 0o755)
   user.env.PATH = `${bin}:${user.env.PATH}`
   state('first', 1_700_000_000_000)
-  for (let round = 0; round < 3; round++) await user.run('sync')
+  await user.run('sync', '--exclude', '/work')
+  expect((await user.run('list', '--agent', 'opencode')).conversations).toEqual([])
+  rmSync(join(user.tmp, 'exports'))
+  await user.run('sync', '--include', '/work')
+  for (let round = 0; round < 2; round++) await user.run('sync')
   expect(readFileSync(join(user.tmp, 'exports'), 'utf8')).toBe('\n')
   state('second', 1_700_000_001_000)
   await user.run('sync')
