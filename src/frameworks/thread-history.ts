@@ -6,7 +6,7 @@ import type { FoldedEvent } from './folded-sessions.ts'
 export type StoredValue = readonly [type: string, text: string, encoding?: 'base64']
 
 /** A checkpoint that a saver wants to store. */
-export interface NewCheckpoint {
+interface NewCheckpoint {
   ns: string
   id: string
   parent?: string

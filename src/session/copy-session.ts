@@ -96,7 +96,7 @@ export async function copySession(
 }
 
 /** Where the contents of a new session come from. */
-export interface CopyFacts {
+interface CopyFacts {
   kind: 'import' | 'repair'
   original: Manifest
   ends: LogEnds

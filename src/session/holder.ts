@@ -42,7 +42,7 @@ export const silenceMs = 5 * 60_000
  *   may still write, so the next holder must fence it off.
  * - `held`: the session is its own.
  */
-export type HolderStanding = 'dead' | 'silent' | 'held'
+type HolderStanding = 'dead' | 'silent' | 'held'
 
 /** Whether a session can be taken. `never`: it had no holder yet. `released`: its last holder closed it. */
 export type LockStanding = 'never' | 'released' | HolderStanding

@@ -36,7 +36,7 @@ import type {
 } from './store.ts'
 
 /** The parts of a session that its store provides. */
-export interface SessionContext {
+interface SessionContext {
   held: SessionLog
   secrets: RegisteredSecrets
   snapshots: SnapshotPolicy

@@ -129,7 +129,7 @@ export const logDamaged = (
   id: string,
   log: LogName,
   finding: string,
-  options: { detail?: string; hint?: string },
+  options: { detail?: string } = {},
 ): StintError =>
   new StintError(corruptCode[log], `the ${spokenName[log]} of ${id} is damaged: ${finding}`, options)
 

@@ -2,13 +2,13 @@ import type { Clock } from '../base/process/clock.ts'
 import { emptyLogEnd, encodeBody, type LogEnds, type LogName, maxInlineBytes } from './log/codec.ts'
 import { type LogRange, nameBlob, readBackwards, readRecords } from './log/read.ts'
 import type { LogEntry, StoredReceipt, StoredRecord } from './log/record.ts'
-import { damageRecovered, recoverLogs } from './log/recover.ts'
+import { isDamaged, recoverLogs } from './log/recover.ts'
 import { encodeSnapshot, type SavedSlots } from './log/snapshot.ts'
 import { verifyLogs } from './log/verify.ts'
 import { LogWriter, OperationQueue, type RecordBody, type RecordOptions } from './log/writer.ts'
 import { type Manifest, revised, type Revision } from './manifest.ts'
 import type { HeldMedium, LogTail, Medium, SessionHold } from './medium.ts'
-import { damageFound, sessionClosed } from './session-errors.ts'
+import { damageFound, logDamaged, sessionClosed } from './session-errors.ts'
 import type { RegisteredSecrets } from './entries.ts'
 import { brokenSlots, emptyState, type FoldedState, turnType } from './state.ts'
 import type { AppendOptions, RecoveryReport } from './store.ts'
@@ -76,8 +76,10 @@ export async function openLog(
   return await beginLog(held, async () => {
     await refuseNotedDamage(medium, held)
     const recovered = await recoverLogs(held)
-    const damage = damageRecovered(held, recovered)
-    if (damage !== undefined) {
+    if (isDamaged(held, recovered)) {
+      const health = await verifyLogs(held)
+      const damage =
+        damageFound(id, { ...health, blobs: [] }) ?? logDamaged(id, 'journal', 'a log was replaced')
       await medium.noteDamage(id, damage.message)
       throw damage
     }

@@ -84,7 +84,7 @@ export interface Slot<T> {
 }
 
 /** The value of a slot that was opened. */
-export interface SlotOpening<T> {
+interface SlotOpening<T> {
   value: T
   /** Set if a value of another version was taken as it is. */
   warning?: string

@@ -24,7 +24,7 @@ import { ReadableRows } from './readable-rows.ts'
 import { type AcquiredSessionRow, releaseSessionRow, undoAcquireSessionRow } from './session-hold.ts'
 import { manifestColumn, parseSessionRow, reviseStatement, selectSessionRows } from './session-row.ts'
 
-export interface HeldRowsOptions {
+interface HeldRowsOptions {
   database: Database
   acquired: AcquiredSessionRow
   manifest: Manifest

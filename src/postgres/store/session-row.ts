@@ -103,15 +103,12 @@ const currentRevisions = `SELECT body FROM stint.revision WHERE session = $1 AND
     OR rev = (SELECT max(rev) FROM stint.revision WHERE session = $1 AND body LIKE '%"kind":"close"%')
   ) ORDER BY rev`
 
-export const allRevisions = 'SELECT body FROM stint.revision WHERE session = $1 ORDER BY rev'
-
-/** Reads the manifest, by default without the revisions that are superfluous by now. */
+/** Reads the manifest, without the revisions that are superfluous by now. */
 export async function readRowManifest(
   database: Database,
   { key, id, manifest: text }: SessionRow,
-  revisionsSql = currentRevisions,
 ): Promise<Manifest> {
-  const rows = await database.query(revisionsSql, key)
+  const rows = await database.query(currentRevisions, key)
   const revisions = `[${rows.map(({ body }) => String(body)).join(',')}]`
   const manifest = parseManifest(`${text.slice(0, -1)},"revisions":${revisions}}`)
   if (manifest === undefined || manifest.session_id !== id)
@@ -132,7 +129,7 @@ export interface HoldColumns {
 }
 
 /** The columns of a new session that may already have records, as a fork has. */
-export interface InitialColumns {
+interface InitialColumns {
   epoch: number
   ends: LogEnds
   turns: number

@@ -14,7 +14,7 @@ import {
 } from '../index.ts'
 import { findId, idArgument } from './which-session.ts'
 
-export interface Verified {
+interface Verified {
   session_id: string
   state: 'whole' | 'torn' | 'damaged'
   findings: string[]

@@ -8,7 +8,7 @@ import { listNames, matchName } from '../../cli/match-name.ts'
 import { openStore } from '../../cli/store.ts'
 
 /** The session that a name means. */
-export interface ResolvedSession {
+interface ResolvedSession {
   id: string
   /** Whether the whole id or key was given: then a command that destroys something need not ask. */
   isExact: boolean

@@ -1,5 +1,5 @@
 import type { Later } from '../../base/fs/disk.ts'
-import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
 import {
   applyAuditRecord,
   auditRecordOf,
@@ -11,8 +11,7 @@ import {
 } from '../state.ts'
 import { attestedBy } from '../manifest.ts'
 import type { ReadableMedium } from '../medium.ts'
-import { logDamaged } from '../session-errors.ts'
-import { emptyLogEnds, type LogEnds, type LogName } from './codec.ts'
+import { emptyLogEnds, type LogEnd, type LogEnds } from './codec.ts'
 import { readBlob } from './read.ts'
 import {
   type AuditCheckpoint,
@@ -25,15 +24,15 @@ import { type ScannedLog, scanLog } from './scan.ts'
 import { readSnapshot, type SavedSlots, type Snapshot } from './snapshot.ts'
 
 /** The state of a session, and the condition of its logs. */
-export interface RecoveredLogs {
+interface RecoveredLogs {
   state: FoldedState
   /** The last record in the snapshot that recovery began with. */
   snapshot: number | undefined
   saved: SavedSlots
   journal: ScannedLog
   audit: ScannedLog
-  /** Set if the last line of the audit log is not the one that is attested outside of it. */
-  auditMismatch: AuditCheckpoint | undefined
+  /** Is the last line of the audit log another one than is attested outside of it? */
+  isAuditReplaced: boolean
 }
 
 /**
@@ -80,9 +79,8 @@ async function replay(
   if (journal === undefined || audit === undefined) return undefined
   // The manifest of a fork or a repaired copy may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
-  const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.sum
-  const auditMismatch = isMismatch ? head : undefined
-  return { state, snapshot: ends.journal.seq, saved, journal, audit, auditMismatch }
+  const isAuditReplaced = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.sum
+  return { state, snapshot: ends.journal.seq, saved, journal, audit, isAuditReplaced }
 }
 
 /** Applies a record of the journal to the state; a promise if the value of its slot is in a blob. */
@@ -112,33 +110,11 @@ function foldAudit(state: FoldedState, record: LogRecord, medium: ReadableMedium
   return readBlob(medium, record.blob).then((json) => fold(JSON.parse(json)))
 }
 
-/** The damage that a recovery has found, as an error; undefined if both logs are intact. */
-export function damageRecovered(
-  { manifest: { session_id: id }, ends }: ReadableMedium,
-  { journal, audit, auditMismatch }: RecoveredLogs,
-): StintError | undefined {
-  for (const [log, scanned] of Object.entries({ journal, audit }) as [LogName, ScannedLog][]) {
-    if (scanned.bad !== undefined) return damagedAt(id, log, scanned)
-    const { seq, sum } = ends[log]
-    if (sum !== '' && seq === scanned.end.seq && sum !== scanned.end.sum)
-      return damagedAt(id, log, { ...scanned, bad: { seq, segment: '', offset: 0, isCutOff: false } })
-  }
-  if (auditMismatch === undefined) return undefined
-  const { count } = auditMismatch
-  return new StintError(
-    'AUDIT_CORRUPT',
-    `the audit log of ${id} is not the one that its journal attests at line ${count}`,
-  )
-}
+/** Is a record missing or changed? A verification says which. */
+export const isDamaged = (
+  { ends }: ReadableMedium,
+  { journal, audit, isAuditReplaced }: RecoveredLogs,
+): boolean => isAuditReplaced || differsFrom(ends.journal, journal) || differsFrom(ends.audit, audit)
 
-function damagedAt(id: string, log: LogName, { bad, end }: ScannedLog): StintError {
-  const { seq, segment, offset } = bad ?? { seq: end.seq, segment: '', offset: 0 }
-  const place = segment === '' ? '' : ` segment=${segment} offset=${offset}`
-  return logDamaged(id, log, missingAt(seq, segment, offset), {
-    detail: `seq=${seq}${place} readable=${end.seq}`,
-  })
-}
-
-/** Says which record is missing or changed, and where, if the medium knows. */
-export const missingAt = (seq: number, segment: string, offset: number): string =>
-  `record ${seq} is missing or changed${segment === '' ? '' : `, in ${segment} at byte ${offset}`}`
+const differsFrom = ({ seq, sum }: LogEnd, { bad, end }: ScannedLog): boolean =>
+  bad !== undefined || (sum !== '' && seq === end.seq && sum !== end.sum)

@@ -23,7 +23,7 @@ export interface ScannedLog extends LogTail {
   bad?: { seq: number; segment: string; offset: number; isCutOff: boolean }
 }
 
-export interface ScanOptions {
+interface ScanOptions {
   /** Where to begin: the records up to it are known to be there. */
   from: LogEnd
   /** The last record that is known from outside of the log to have been on disk, at the end of the scan. */

@@ -33,7 +33,7 @@ export type SavedSlots = Map<string, { slot: StoredSlot; end: LogEnd }>
 export const headName = ''
 
 /** The head of a snapshot. */
-export interface SnapshotHead {
+interface SnapshotHead {
   ends: LogEnds
   turns: number
   unsettled: UnsettledAct[]

@@ -4,7 +4,6 @@ import type { Health, LogHealth } from '../store.ts'
 import { codecs, emptyLogEnd, type LogEnd, type LogName, logNames } from './codec.ts'
 import { findBlob } from './read.ts'
 import { type AuditCheckpoint, type BlobName, blobOf, type CheckedHeader, type Line } from './record.ts'
-import { missingAt } from './recover.ts'
 import { type ScannedLog, scanLog } from './scan.ts'
 import { readSnapshotHead } from './snapshot.ts'
 
@@ -92,7 +91,10 @@ function healthOf(scanned: ScannedLog, findings: string[], attested: number): Lo
   const { records, bytes, end, torn, bad } = scanned
   const state = findings.length > 0 ? 'damaged' : scanned.state
   if (bad?.isCutOff) findings.unshift(`it ends at record ${end.seq}, and ${attested} is attested`)
-  else if (bad !== undefined) findings.unshift(missingAt(bad.seq, bad.segment, bad.offset))
+  else if (bad !== undefined) {
+    const place = bad.segment === '' ? '' : `, in ${bad.segment} at byte ${bad.offset}`
+    findings.unshift(`record ${bad.seq} is missing or changed${place}`)
+  }
   for (const { segment, offset, bytes: length } of torn)
     findings.push(
       `torn: ${length} bytes of ${segment} from byte ${offset} on were never acknowledged, or are the last group`,

@@ -10,7 +10,7 @@ export interface RecordOptions extends AppendOptions {
   applied?: (receipt: StoredReceipt) => void
 }
 
-export interface LogWriterOptions {
+interface LogWriterOptions {
   log: LogName
   medium: HeldMedium
   /** Runs everything that the session does on its medium, one operation at a time. */
