@@ -4,7 +4,6 @@ import type { Identity } from '../base/process/liveness.ts'
 import {
   type AcquireRequest,
   type Claim,
-  type ClaimOrigin,
   type ClaimsView,
   covers,
   isOutside,
@@ -64,13 +63,16 @@ export interface Turn {
 export type EventChoices = Pick<Required<HookChoices>, 'scope' | 'hold' | 'waitMs'> &
   Pick<HookChoices, 'prompts' | 'subagents'>
 
-/** A call that is about to run, and the party that makes it. */
-interface Call {
+/** An event with its party, the user's choices, and its surroundings. */
+export interface Happening {
   event: HookEvent
-  tool: Tool
   party: Party
   choices: EventChoices
   context: HookContext
+}
+
+/** A call that is about to run. */
+interface Call extends Happening {
   /** When its wait ends, in milliseconds of the monotonic clock. */
   deadline: number
 }
@@ -94,14 +96,9 @@ interface Refusal extends ClaimsView {
  * Claims all workspaces that a call needs, in the order of their keys, or refuses it with the name of the
  * first holder in the way. A refused call gives back what it was granted.
  */
-export async function beginCall(
-  event: HookEvent,
-  tool: Tool,
-  party: Party,
-  choices: EventChoices,
-  context: HookContext,
-): Promise<Verdict> {
-  const call = { event, tool, party, choices, context, deadline: systemClock.mono() + choices.waitMs }
+export async function beginCall(happening: Happening, tool: Tool): Promise<Verdict> {
+  const { event, choices, context } = happening
+  const call = { ...happening, deadline: systemClock.mono() + choices.waitMs }
   const grants: Grant[] = []
   for (const target of callTargets(event, tool, choices.scope, context.env)) {
     const claims = WorkspaceClaims.open(context.store, { workspace: target.workspace })
@@ -172,17 +169,9 @@ async function requestFor(
     isOneProcess: sharesProcess !== true,
     descent: () => readDescent(agent?.pid ?? process.pid, env),
     origin: () => originOf(event, party, choices, env),
-    changes: renewedOrigin(event, party, env),
+    // An interruption counts only if it comes after this request.
+    changes: { transcript: transcriptNow(event, party, env) },
   }
-}
-
-/** What a renewal changes: an interruption counts only if it comes after it. */
-export function renewedOrigin(
-  event: HookEvent,
-  party: Party,
-  env: NodeJS.ProcessEnv,
-): Pick<ClaimOrigin, 'transcript'> {
-  return { transcript: transcriptNow(event, party, env) }
 }
 
 /** The session that the agent's process holds a claim for, as an event that names none is of that one. */

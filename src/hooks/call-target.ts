@@ -18,10 +18,7 @@ export interface CallTarget {
 
 type Environment = NodeJS.ProcessEnv
 
-/**
- * What a call needs, in the order of the workspaces' keys; nothing, if it may change only files that no
- * session may keep for itself.
- */
+/** What a call needs, in the order of the workspaces' keys; empty if no session can hold its files. */
 export function callTargets(
   { cwd = process.cwd() }: Pick<HookEvent, 'cwd'>,
   tool: Tool,
@@ -35,7 +32,7 @@ export function callTargets(
   const targets = files.flatMap((file) => fileTarget(resolve(directory, file), scope, env))
   if (isShell || files.length === 0)
     targets.push(...directoryTarget(directory, isShell ? scope : 'workspace', env))
-  return merged(targets)
+  return mergeTargets(targets)
 }
 
 /** The claim of an edited file. Outside of all repositories it is the file alone, whatever the scope. */
@@ -54,7 +51,7 @@ function directoryTarget(directory: string, scope: Scope, env: Environment): Cal
 }
 
 /** One target for each workspace, or for each path outside of all repositories. */
-function merged(targets: readonly CallTarget[]): CallTarget[] {
+function mergeTargets(targets: readonly CallTarget[]): CallTarget[] {
   const byKey = new Map<string, CallTarget>()
   for (const target of targets) {
     const { workspace, paths } = target
@@ -68,10 +65,7 @@ function merged(targets: readonly CallTarget[]): CallTarget[] {
 
 const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])]
 
-/**
- * The home, what is above it, and the directories for temporary files: a claim on all that is in one of them
- * would be one on everybody's files.
- */
+/** The home, what is above it, and temp directories: a claim on one of them would hold everybody's files. */
 function isEverybodys(directory: string, { HOME, TMPDIR }: Environment): boolean {
   const real = realPathOf(directory)
   const temporary = [TMPDIR, '/tmp', '/var/tmp'].some(
@@ -85,14 +79,11 @@ const agentDirectories =
   '.claude .codex .cursor .copilot .gemini .qwen .config/opencode .local/share/opencode'
 const agentVariables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'QWEN_HOME']
 
-/**
- * Whether a path is in a directory in which an agent keeps its own files. A repository below it, such as a
- * worktree that the agent has made there, is none of these.
- */
+/** Whether a path is in the directory of an agent's own files, but in no repository below it. */
 function isOwnOfAgent(path: string, env: Environment): boolean {
-  const named = agentVariables.map((name) => env[name] ?? '')
+  const inVariables = agentVariables.map((name) => env[name] ?? '')
   const usual = env.HOME ? agentDirectories.split(' ').map((name) => join(env.HOME ?? '', name)) : []
-  const directories = [...named, ...usual].filter(
+  const directories = [...inVariables, ...usual].filter(
     (directory) => isAbsolute(directory) && existsSync(directory),
   )
   if (directories.length === 0) return false
@@ -129,15 +120,12 @@ export function commandDirectory(tool: Pick<Tool, 'input'>, cwd: string, env: En
 const withoutQuotes = (word: string, { HOME = '~' }: Environment): string =>
   /^['"]/.test(word) ? word.slice(1, -1) : word.replace(/^~(?=\/|$)/, HOME)
 
-/**
- * Whether a command only adds a worktree outside of every repository, which a refusal advises: it changes no
- * file that another session could hold.
- */
+/** Whether a command only adds a worktree outside of every repository, as a refusal advises. */
 export function addsWorktreeElsewhere(command: string, cwd: string = process.cwd()): boolean {
   if (!command.includes(' worktree add ')) return false
   const words = leadingGit(command)
-  const added = words && addedWorktree(parseGitCommand(words), cwd)
-  return added !== undefined && isOutside(workspaceOf(added))
+  const worktree = words && addedWorktree(parseGitCommand(words), cwd)
+  return worktree !== undefined && isOutside(workspaceOf(worktree))
 }
 
 /** The fields in which the tools of all hosts name a file or directory that they change. */
@@ -164,8 +152,8 @@ export function touchedPaths({ input }: Pick<Tool, 'input'>): string[] {
     Array.isArray(input[field]) ? (input[field] as unknown[]) : [],
   )
   const items = [input, ...lists].flatMap((item) => pathsOf(item))
-  const named = [...items, ...lists.filter((item) => typeof item === 'string')].filter((path) => path !== '')
-  if (named.length > 0) return [...new Set(named)]
+  const paths = [...items, ...lists.filter((item) => typeof item === 'string')].filter((path) => path !== '')
+  if (paths.length > 0) return [...new Set(paths)]
   for (const field of patchFields) {
     const value = input[field]
     const files = typeof value === 'string' ? patchedFiles(value) : []

@@ -38,7 +38,7 @@ export interface Tool {
   input: Record<string, unknown>
 }
 
-export interface EventSource {
+interface EventSource {
   /** The host whose settings started this hook. */
   configured: HostName
   /** The event's name on the command line, for hosts that leave it out of the JSON. */
@@ -51,18 +51,19 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
   const { configured, env } = source
   const host = detectHost(json, source)
   const { fields, directoryVariables } = hosts[host]
-  const said = firstText(json, fields.event)
-  const name = said ?? source.name ?? ''
+  const nameInJson = firstText(json, fields.event)
+  const name = nameInJson ?? source.name ?? ''
   // A host that runs the hooks of another may send its own names for events and tools, or the other's.
-  const known = [hosts[host], hosts[configured]]
-  const event = findEvent(name, known) ?? findEvent(source.name ?? '', known)
+  const senderAndOwner = [hosts[host], hosts[configured]]
+  const event = findEvent(name, senderAndOwner) ?? findEvent(source.name ?? '', senderAndOwner)
   return {
     host,
     name,
     kind: kindOf(event, json),
     sessionId: firstText(json, fields.session),
     cwd: firstText(json, fields.directory) ?? firstText(env, directoryVariables),
-    tool: namedTool(json, fields, known) ?? unnamedTool(json, fields, event, said !== undefined),
+    tool:
+      namedTool(json, fields, senderAndOwner) ?? unnamedTool(json, fields, event, nameInJson !== undefined),
     callId: firstText(json, fields.call),
     failure: failureOf(json, fields, event),
     interrupted: json.is_interrupt === true,
@@ -137,10 +138,7 @@ function findEvent(name: string, known: readonly Host[]): HostEvent | undefined 
     .find((event) => event.name.toLowerCase() === wanted)
 }
 
-/**
- * The meaning of an event; undefined if it has none for claims. Of the notifications, one tells that the
- * agent waits for permission, and one that its turn is over.
- */
+/** The meaning of an event; undefined if it has none for claims. */
 function kindOf(event: HostEvent | undefined, json: EventJson): EventKind | undefined {
   if (event?.counts?.(json) === false) return undefined
   const { notification_type: type } = json
@@ -169,9 +167,9 @@ function unnamedTool(
   event: HostEvent | undefined,
   namesEvent: boolean,
 ): Tool | undefined {
-  const given = firstOf(json, fields.input)
-  if (event?.matcher === undefined || (!namesEvent && typeof given !== 'object')) return undefined
-  const input = inputOf(given)
+  const value = firstOf(json, fields.input)
+  if (event?.matcher === undefined || (!namesEvent && typeof value !== 'object')) return undefined
+  const input = inputOf(value)
   const use = editArguments.some((name) => name in input) ? 'edit' : 'shell'
   return { name: 'unnamed tool', use, input }
 }
@@ -229,8 +227,8 @@ function valueAt(json: EventJson, name: string): unknown {
 function firstText(json: EventJson, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = valueAt(json, name)
-    const found = text(Array.isArray(value) ? value[0] : value)
-    if (found !== undefined) return found
+    const string = text(Array.isArray(value) ? value[0] : value)
+    if (string !== undefined) return string
   }
   return undefined
 }

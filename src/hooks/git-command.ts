@@ -31,13 +31,13 @@ export function parseGitCommand(words: readonly string[]): GitCommand {
  */
 export function gitDirectories(command: GitCommand, cwd: string, env: NodeJS.ProcessEnv): string[] {
   const { options } = command
-  const last = (name: string): string | undefined => options.findLast(([each]) => each === name)?.[1]
+  const valueOf = (name: string): string | undefined => options.findLast(([each]) => each === name)?.[1]
   const from = options.reduce((at, [name, value]) => (name === '-C' ? resolve(at, value) : at), cwd)
-  const tree = last('--work-tree') ?? env.GIT_WORK_TREE
-  const repository = last('--git-dir') ?? env.GIT_DIR
+  const tree = valueOf('--work-tree') ?? env.GIT_WORK_TREE
+  const repository = valueOf('--git-dir') ?? env.GIT_DIR
   const isElsewhere = tree !== undefined || repository !== undefined
-  const made = createsBranch(command) ? [] : isElsewhere ? undefined : newDirectories(command)
-  if (made !== undefined) return made.map((directory) => resolve(from, directory))
+  const newPaths = createsBranch(command) ? [] : isElsewhere ? undefined : newDirectories(command)
+  if (newPaths !== undefined) return newPaths.map((directory) => resolve(from, directory))
   return [
     resolve(from, tree ?? ''),
     ...(repository === undefined ? [] : [dirname(resolve(from, repository))]),
@@ -63,16 +63,16 @@ export function addedWorktree(command: GitCommand, cwd: string): string | undefi
 /** The directory that a command makes, if all else stays as it is; undefined for every other command. */
 function newDirectories({ name, args }: GitCommand): string[] | undefined {
   if (name === 'worktree' && args[0] === 'add') {
-    const known = `-b= -d -q --checkout --detach --guess-remote --lock --no-checkout --no-guess-remote --no-track
+    const options = `-b= -d -q --checkout --detach --guess-remote --lock --no-checkout --no-guess-remote --no-track
       --quiet --reason= --track`
-    return operandsOf(args.slice(1), known)?.slice(0, 1)
+    return operandsOf(args.slice(1), options)?.slice(0, 1)
   }
   if (name === 'clone') {
-    const known = `-b= -j= -l -n -o= -q -v --bare --branch= --depth= --filter= --jobs= --local --mirror --no-checkout
+    const options = `-b= -j= -l -n -o= -q -v --bare --branch= --depth= --filter= --jobs= --local --mirror --no-checkout
       --no-local --no-tags --origin= --progress --quiet --recurse-submodules --recursive --shallow-submodules
       --single-branch --sparse --verbose`
     // Without a second operand, git names the new directory itself, in the current one.
-    return operandsOf(args, known)?.concat('', '').slice(1, 2)
+    return operandsOf(args, options)?.concat('', '').slice(1, 2)
   }
   if (name === 'init')
     return operandsOf(args, '-b= -q --bare --initial-branch= --quiet')?.concat('').slice(0, 1)

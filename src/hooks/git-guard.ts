@@ -15,7 +15,7 @@ import { createsBranch, type GitCommand, gitDirectories } from './git-command.ts
 import { allowed, gitRefusal, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
-export interface GitCall {
+interface GitCall {
   hook: string
   args: readonly string[]
   /** Reads stdin, on which `reference-transaction` gets its lines; called only if they matter. */
@@ -25,17 +25,14 @@ export interface GitCall {
 }
 
 /** The process that runs git. */
-export interface GitCaller {
+interface GitCaller {
   env: NodeJS.ProcessEnv
   descent: () => Descent
   cwd: string
   store: LeaseStore
 }
 
-/**
- * Refuses a command of git while another session holds the whole workspace. An agent's shell can bypass the
- * hooks of tools, but not those of git. Claims nothing itself.
- */
+/** Refuses a command of git while another session holds the whole workspace. Claims nothing itself. */
 export async function guardGit(call: GitCall, caller: GitCaller): Promise<Verdict> {
   if (caller.env.STINT_BYPASS === '1') return allowed
   const change = guardedChange(call)

@@ -10,21 +10,13 @@ import {
 import { firstWords, forgetPrompt, keepPrompt, windowsOf } from './session-prompt.ts'
 import { onlyReads } from './reading/only-reads.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
-import { beginCall, type EventChoices, type HookContext, renewedOrigin, turnIn } from './begin-call.ts'
+import { beginCall, type EventChoices, type Happening, type HookContext, turnIn } from './begin-call.ts'
 import { addsWorktreeElsewhere, callTargets } from './call-target.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { hosts } from './hosts/hosts.ts'
 import { forgetPasses } from './pass.ts'
-import { isOfSession, originOf, type Party, partyOf } from './session-party.ts'
+import { isOfSession, originOf, type Party, partyOf, transcriptNow } from './session-party.ts'
 import { allowed, claimLossText, sessionText, undoneText, type Verdict } from './verdict.ts'
-
-/** An event with its party, the user's choices, and its surroundings. */
-interface Happening {
-  event: HookEvent
-  party: Party
-  choices: EventChoices
-  context: HookContext
-}
 
 /** Events that are about a session only if its main thread sends them. */
 const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end'])
@@ -48,7 +40,7 @@ export async function handleEvent(
   switch (event.kind) {
     case 'pre': {
       const tool = changingTool(event)
-      return tool === undefined ? allowed : await beginCall(event, tool, party, choices, context)
+      return tool === undefined ? allowed : await beginCall(happening, tool)
     }
     case 'post':
       return await endCall(happening)
@@ -102,21 +94,23 @@ async function endCall(happening: Happening): Promise<Verdict> {
 }
 
 /** Renews the party's claims in a workspace, if half of their time is over; false if it has none. */
-async function renew({ event, party, context }: Happening, claims: WorkspaceClaims): Promise<boolean> {
+async function renew(happening: Happening, claims: WorkspaceClaims): Promise<boolean> {
+  const { event, party } = happening
   const { patienceMs } = hosts[event.host]
   const { record, observation } = await claims.read()
-  const own = record.claims.filter((claim) => isOwn(claim, party) && claim.ends === undefined)
-  if (own.every((claim) => msUntil(claim, claim.until, observation.now) >= patienceMs / 2))
-    return own.length > 0
-  const { answer } = await claims.renew(renewalOf(event, party, context))
+  const ownClaims = record.claims.filter((claim) => isOwn(claim, party) && claim.ends === undefined)
+  if (ownClaims.every((claim) => msUntil(claim, claim.until, observation.now) >= patienceMs / 2))
+    return ownClaims.length > 0
+  const { answer } = await claims.renew(renewalOf(happening))
   return answer.claim !== undefined
 }
 
-const renewalOf = (event: HookEvent, party: Party, { env }: HookContext) => ({
+const renewalOf = ({ event, party, context }: Happening) => ({
   sessionId: party.sessionId,
   holder: party.agent,
   forMs: hosts[event.host].patienceMs,
-  origin: renewedOrigin(event, party, env),
+  // An interruption counts only if it comes after this renewal.
+  origin: { transcript: transcriptNow(event, party, context.env) },
 })
 
 /** Whether a claim is the party's own, and not that of a second window with its session. */
@@ -130,21 +124,24 @@ const isOwn = (claim: Claim, { sessionId, agent }: Party): boolean =>
 async function lossIn({ event, party }: Happening, claims: WorkspaceClaims): Promise<string> {
   if (hosts[event.host].context === undefined) return ''
   const { observation } = await claims.read()
-  const last = (await claims.activity.readRecent()).findLast(isOfSession(party.sessionId))
-  return last?.kind === 'takeover' || last?.kind === 'break' ? claimLossText(last, observation) : ''
+  const lastActivity = (await claims.activity.readRecent()).findLast(isOfSession(party.sessionId))
+  return lastActivity?.kind === 'takeover' || lastActivity?.kind === 'break'
+    ? claimLossText(lastActivity, observation)
+    : ''
 }
 
 /** The agent asks its user for permission: its turn goes on. */
-async function renewAll({ event, party, context }: Happening): Promise<void> {
+async function renewAll(happening: Happening): Promise<void> {
   await forEachClaimed(
-    context.store,
-    (claim) => isOwn(claim, party),
-    async (claims) => void (await claims.renew(renewalOf(event, party, context))),
+    happening.context.store,
+    (claim) => isOwn(claim, happening.party),
+    async (claims) => void (await claims.renew(renewalOf(happening))),
   )
 }
 
 /** The user has sent a prompt. Its first words, if they may be shown, are kept for the claims of the turn. */
-async function notePrompt({ event, party, choices, context }: Happening): Promise<Verdict> {
+async function notePrompt(happening: Happening): Promise<Verdict> {
+  const { event, party, choices, context } = happening
   const { env } = context
   const { sessionId, agent } = party
   const words =
@@ -155,14 +152,14 @@ async function notePrompt({ event, party, choices, context }: Happening): Promis
   // A claim without these words is as good.
   ifPossible(() => keepPrompt(sessionId, { words, agent, origin }, env))
   const isShared = windowsOf(sessionId, agent, env).length > 1
-  const renewal = renewalOf(event, party, context)
+  const renewal = renewalOf(happening)
   const changes = { ...renewal.origin, ...(words && { prompt: words }) }
   await forEachClaimed(context.store, isOfSession(sessionId), async (claims) => {
     await claims.renew({ ...renewal, origin: changes })
     if (isShared) await forgetTranscripts(claims, sessionId)
   })
-  const undone = hosts[event.host].context === undefined ? [] : (context.points?.undone(sessionId) ?? [])
-  return undone.length === 0 ? allowed : { block: false, context: undoneText(undone) }
+  const undoneFiles = hosts[event.host].context === undefined ? [] : (context.points?.undone(sessionId) ?? [])
+  return undoneFiles.length === 0 ? allowed : { block: false, context: undoneText(undoneFiles) }
 }
 
 /** Two windows of a session share a transcript: an interruption there proves nothing about either. */
@@ -188,8 +185,8 @@ async function endTurn({ event, party, context }: Happening, hold: EventChoices[
     store,
     (claim) => isOwn(claim, party),
     async (claims, { claims: all }) => {
-      const own = all.find((claim) => isOwn(claim, party) && claim.ends === undefined)
-      const turn = own && turnIn(claims, own)
+      const ownClaim = all.find((claim) => isOwn(claim, party) && claim.ends === undefined)
+      const turn = ownClaim && turnIn(claims, ownClaim)
       if (points !== undefined && turn !== undefined) {
         await claims.renew({ sessionId, holder, forMs: lastPointMs })
         await points.end(turn)

@@ -4,7 +4,7 @@ import { ensureHomeDirectory, homePath } from '../base/fs/home.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 
 /** A fault of a hook, which let the agent go on. */
-export interface HookWarning {
+interface HookWarning {
   agent: string
   event: string
   session?: string

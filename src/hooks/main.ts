@@ -1,13 +1,16 @@
 import { existsSync, fstatSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { homePath } from '../base/fs/home.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { deliver } from '../base/process/terminal.ts'
-import { homeStore, readDescent, waitingHookName } from '../lease/index.ts'
+import { type Claim, homeStore, readDescent, transcriptTime, waitingHookName } from '../lease/index.ts'
+import type { TurnOfSession } from '../points/index.ts'
 import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
+import { longPatienceMs } from './hosts/host.ts'
 import { agentProcess } from './session-party.ts'
-import type { HookContext } from './begin-call.ts'
+import type { HookContext, Turn, TurnPoints } from './begin-call.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
@@ -17,12 +20,14 @@ import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, formatResponse, type HookResponse, onFault, recordTask, type Verdict } from './verdict.ts'
-import { turnPoints } from './turn-points.ts'
 
 /** What the launcher learns about an event that was handled: set for a tool call. */
 export type Ended = 'allowed' | 'refused' | undefined
 
-/** Handles the event on stdin, writes the response, and sets the exit code. Run at import by the launcher. */
+/**
+ * Handles the event on stdin, writes the response, and sets the exit code. Run at import by the launcher:
+ * before its first `await`, only hoisted functions of this file exist.
+ */
 export const ended: Promise<Ended> = runHook(process.argv.slice(2), process.env)
 
 async function runHook(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
@@ -89,8 +94,8 @@ async function answerAgent(
   env: NodeJS.ProcessEnv,
 ): Promise<{ response: HookResponse; event?: HookEvent }> {
   const { failClosed, agent: configured } = options
-  const given = takeInput(env)
-  const input = readObject(given?.length === 0 ? undefined : given)
+  const inputOfScript = takeInput(env)
+  const input = readObject(inputOfScript?.length === 0 ? undefined : inputOfScript)
   const json = typeof input === 'string' ? eventOfPatch(input) : input
   if (json === undefined) {
     const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
@@ -98,7 +103,7 @@ async function answerAgent(
   }
   const event = readEvent(json, { configured, name: options.event, env })
   const verdict = await orFault(options, event, env, checkTask, () =>
-    judgeEvent(event, options, env, given !== undefined),
+    judgeEvent(event, options, env, inputOfScript !== undefined),
   )
   const { host, kind } = event
   return { response: formatResponse(verdict, { host, kind, configured, failClosed }), event }
@@ -125,11 +130,11 @@ async function judgeEvent(
     points,
   }
   const verdict = await handleEvent(event, options, context)
-  return options.record ? recorded(event, verdict, options, context) : verdict
+  return options.record ? recordVerdict(event, verdict, options, context) : verdict
 }
 
 /** Records a verdict; a failure may change it. */
-async function recorded(
+async function recordVerdict(
   event: HookEvent,
   verdict: Verdict,
   options: HookOptions,
@@ -190,4 +195,48 @@ function fault(
 ): Verdict {
   noteWarning({ agent, event: name, session: sessionId, warning }, env)
   return onFault(failClosed, '--fail-closed', task, warning)
+}
+
+type HookPoints = Pick<
+  typeof import('../points/index.ts'),
+  'pointAtGrant' | 'pointAtTurnEnd' | 'sweepAtSessionEnd' | 'takeUndoneNotices'
+>
+
+/** Takes restore points in the repositories of a session's turns. */
+function turnPoints(env: NodeJS.ProcessEnv): TurnPoints {
+  // The code for points is a file of its own, loaded when it is needed.
+  const load = (): HookPoints => require('./hook-points.cjs') as HookPoints
+  return {
+    async begin(turn) {
+      return await load().pointAtGrant(turnOf(turn))
+    },
+    async end(turn) {
+      await load().pointAtTurnEnd(turnOf(turn))
+    },
+    undone(sessionId) {
+      const notices = join(homePath(env), 'points/undone', encodeURIComponent(sessionId))
+      return existsSync(notices) ? load().takeUndoneNotices(sessionId, env) : []
+    },
+    sweep: (turn) => load().sweepAtSessionEnd(turnOf(turn)),
+  }
+}
+
+function turnOf({ root, claim, tookOver = [] }: Turn): TurnOfSession {
+  const { session_id: sessionId, paths, origin } = claim
+  return {
+    root,
+    sweepProgram: join(__dirname, 'points-sweep.cjs'),
+    sessionId,
+    agent: origin?.agent,
+    words: origin?.prompt,
+    ...(!paths.includes('**') && { paths }),
+    ...(tookOver.length > 0 && {
+      lastActs: Object.fromEntries(tookOver.map((lost) => [lost.session_id, lastActOf(lost)])),
+    }),
+  }
+}
+
+/** When a session whose turn has no end last did something; without a transcript, at its last renewal. */
+function lastActOf({ origin, acquired_at, until_wall }: Claim): number {
+  return transcriptTime(origin) ?? Math.max(acquired_at, until_wall - longPatienceMs)
 }

@@ -5,17 +5,13 @@ import { hosts, isHostName } from './hosts/hosts.ts'
 /** The claim that a tool call needs: on the whole workspace, or only on the files it edits. */
 export type Scope = 'workspace' | 'paths'
 
-/** How long a session keeps its claim: to the end of its turn, or to its own end. */
-export type HoldUntil = 'turn' | 'session'
-
-/** Whether the subagents of a session share its claim, or have one each and exclude each other. */
-export type SubagentChoice = 'together' | 'apart'
-
 /** The choices a user makes when installing hooks. */
 export interface HookChoices {
   scope?: Scope
-  hold?: HoldUntil
-  subagents?: SubagentChoice
+  /** How long a session keeps its claim: to the end of its turn, or to its own end. */
+  hold?: 'turn' | 'session'
+  /** Whether subagents share the claim of their session, or have one each and exclude each other. */
+  subagents?: 'together' | 'apart'
   /** How long a call waits for a workspace that another session holds, in milliseconds; 0: not at all. */
   waitMs?: number
   /** A hook that fails, or cannot be started, blocks the call. */

@@ -15,7 +15,7 @@ import type { Claim, LeaseTarget } from '../lease/index.ts'
 // if the epoch of the claim is still the top one, so a line that is out of date does no harm.
 
 /** A claim that the script may rely on. */
-export interface Pass {
+interface Pass {
   key: string
   epoch: number
   /** The uptime in seconds, sleep included, until which the line is good. */
@@ -60,10 +60,7 @@ export function passOf(
 const formatPass = ({ key, epoch, until, agent, root, covers }: Pass): string =>
   [agent.boot, key, epoch, until, agent.pid, agent.started, root, ...covers, ''].join('\t')
 
-/**
- * Adds passes to those of a session. Lines of the same workspace and of another process go. Never throws:
- * without a pass, the script asks Node.
- */
+/** Adds passes to those of a session, and drops those of another process. Never throws. */
 export function writePasses(sessionId: string, passes: readonly Pass[], env: NodeJS.ProcessEnv): void {
   const [first] = passes
   if (first === undefined || !isSessionId(sessionId)) return

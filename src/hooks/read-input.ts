@@ -14,10 +14,7 @@ const maxBytes = 64 << 20
 /** The variable in which `stint-hook.sh` passes on what it has read of the event. */
 const inputVariable = 'STINT_HOOK_INPUT'
 
-/**
- * Takes what the script has read out of the environment, which the children of this process inherit.
- * Undefined if no script has started it.
- */
+/** Takes what the script has read out of the environment; undefined if no script has started this process. */
 export function takeInput(env: NodeJS.ProcessEnv): Buffer | undefined {
   const text = env[inputVariable]
   delete env[inputVariable]
@@ -39,7 +36,7 @@ export function readText(): string {
     chunks.push(chunk)
     length += chunk.length
   }
-  return joined(chunks, length)
+  return joinChunks(chunks, length)
 }
 
 /**
@@ -55,15 +52,15 @@ export function readObject(before: Buffer = readChunk()): Record<string, unknown
     length += chunk.length
     // Nearly always, the first chunk is all of the object. Some end like one in the middle of a string.
     if (!isEnd(chunk.at(-1)) || attempts++ >= maxAttempts) continue
-    const object = parseObject(withoutMark(joined(chunks, length)))
+    const object = parseObject(withoutMark(joinChunks(chunks, length)))
     if (object !== undefined) return object
   }
-  const text = joined(chunks, length)
+  const text = joinChunks(chunks, length)
   return parseObject(withoutMark(text)) ?? text
 }
 
 /** Nearly always there is one chunk. */
-const joined = ([first = Buffer.alloc(0), ...more]: readonly Buffer[], length: number): string =>
+const joinChunks = ([first = Buffer.alloc(0), ...more]: readonly Buffer[], length: number): string =>
   (more.length === 0 ? first : Buffer.concat([first, ...more], length)).toString()
 
 /** Reads a chunk; empty at the end, or if stdin is closed. */

@@ -124,17 +124,17 @@ export function chooseAgent(
   ancestors: Iterable<Ancestor>,
 ): Ancestor | undefined {
   const { processVariable } = hosts[host]
-  const said = processVariable === undefined ? Number.NaN : Number(env[processVariable])
-  let first: Ancestor | undefined
+  const namedPid = processVariable === undefined ? Number.NaN : Number(env[processVariable])
+  let nearest: Ancestor | undefined
   let isOrphan: boolean | undefined
   for (const ancestor of ancestors) {
-    if (ancestor.pid === said) return ancestor
+    if (ancestor.pid === namedPid) return ancestor
     // Process 1 adopts a hook whose shell was killed. As an ancestor of all sessions it makes them kin.
     isOrphan ??= ancestor.pid === 1 && ancestor.name !== host
-    if (!shells.has(ancestor.name)) first ??= ancestor
+    if (!shells.has(ancestor.name)) nearest ??= ancestor
     // The variable is inherited by all descendants: it may be that of an outer or a former session.
-    if (first !== undefined && !(said > 0)) break
+    if (nearest !== undefined && !(namedPid > 0)) break
   }
-  if (first === undefined || !(isOrphan || reapers.has(first.name))) return first
-  return said > 0 ? ancestorsOf(said).next().value : undefined
+  if (nearest === undefined || !(isOrphan || reapers.has(nearest.name))) return nearest
+  return namedPid > 0 ? ancestorsOf(namedPid).next().value : undefined
 }

@@ -64,11 +64,13 @@ export function keepPrompt(sessionId: string, prompt: KeptPrompt, env: NodeJS.Pr
 /** The living processes that are known to have this session open, with the given one. */
 export function windowsOf(sessionId: string, agent: Identity | null, env: NodeJS.ProcessEnv): Identity[] {
   const { agent: last, windows } = parseObject(readSmallFile(pathOf(sessionId, env)) ?? '') ?? {}
-  const known = [last, ...(Array.isArray(windows) ? (windows as unknown[]) : [])]
+  const processes = [last, ...(Array.isArray(windows) ? (windows as unknown[]) : [])]
     .map(parseIdentity)
     .filter((process) => process !== undefined && liveness(process) !== 'dead') as Identity[]
-  const all = agent === null ? known : [agent, ...known]
-  return all.filter((process, index) => all.findIndex((other) => isSameProcess(other, process)) === index)
+  const candidates = agent === null ? processes : [agent, ...processes]
+  return candidates.filter(
+    (process, index) => candidates.findIndex((other) => isSameProcess(other, process)) === index,
+  )
 }
 
 export function readPrompt(sessionId: string, env: NodeJS.ProcessEnv): string | undefined {
@@ -81,7 +83,7 @@ export function forgetPrompt(sessionId: string, env: NodeJS.ProcessEnv): void {
 }
 
 /** A session that has been given a prompt, the process of its agent, and where that works. */
-export interface PromptedSession {
+interface PromptedSession {
   sessionId: string
   agent: Identity
   words: string

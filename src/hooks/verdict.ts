@@ -72,11 +72,11 @@ export function callRefusal(
   if (parent !== undefined && by.ancestors?.includes(parent) === true) return siblingRefusal(obstacle)
   const waited = waitedMs === 0 ? '' : ` The hook has waited ${roughDuration(waitedMs)}.`
   const end = `${waited} Nothing was changed. Read on, or run \`stint lock wait --timeout 60s\`${yieldHint}, then read the files again and retry. If it stays held, tell your user.`
-  return fitted(opening(obstacle), workSentences(obstacle), end)
+  return fitRefusal(opening(obstacle), workSentences(obstacle), end)
 }
 
 /** The first of these sentences that fits between the opening and the end. */
-function fitted(first: string, middles: readonly string[], end: string): string {
+function fitRefusal(first: string, middles: readonly string[], end: string): string {
   const fits = (middle: string): boolean => first.length + middle.length + end.length <= maxRefusal
   return `${first}${middles.find(fits) ?? ''}${end}`
 }
@@ -89,8 +89,8 @@ const siblingRefusal = ({ by }: Obstacle): string =>
 function opening({ by, observation, force, process }: Obstacle): string {
   const session = shortId(by.session_id)
   if (force.isLeftover && process !== undefined) {
-    const left = claimLiveness(by, observation) === 'dead' ? 'its agent has died' : 'its turn has ended'
-    return `parallel session lock held by what session ${session} has left running: ${commandOf(process)} — ${left}; wait for that process.`
+    const reason = claimLiveness(by, observation) === 'dead' ? 'its agent has died' : 'its turn has ended'
+    return `parallel session lock held by what session ${session} has left running: ${commandOf(process)} — ${reason}; wait for that process.`
   }
   const held = `parallel session lock held by ${session} (${pidText(by)})`
   if (!isInSharedServer(by, observation)) return `${held} — wait or close that session first.`
@@ -106,9 +106,9 @@ function workSentences({ by, observation, force, process }: Obstacle): string[] 
   const work = process === undefined ? '' : ` and runs ${commandOf(process)}`
   // People give the claims of their own commands a purpose.
   const about = agent === undefined ? by.purpose : prompt
-  const words = about === undefined ? '' : ` (${quoted(about)})`
+  const words = about === undefined ? '' : ` (${quoteText(about)})`
   const who = agent === undefined ? 'That session' : visibleText(agent, 40)
-  const here = by.paths.includes('**') ? 'here' : `on ${listed(by.paths)}`
+  const here = by.paths.includes('**') ? 'here' : `on ${listPaths(by.paths)}`
   return [
     ` ${who}${where} has worked ${here} for ${since}${words}${work}.`,
     ` ${who}${where} has worked ${here} for ${since}${work}.`,
@@ -133,10 +133,7 @@ const pidText = ({ holders: [holder] }: Claim): string =>
 const commandOf = ({ command, pid }: SessionProcess): string =>
   `\`${visibleText(command, 60).replaceAll('`', "'")}\` (pid ${pid})`
 
-/**
- * The reason for refusing a git command, for a person or an agent. git may have `begun` to change files; if
- * it is `done`, it cannot be stopped any more.
- */
+/** The reason for refusing a git command; if it is `done`, it cannot be stopped any more. */
 export function gitRefusal(by: Claim, observation: Observation, when: 'unbegun' | 'begun' | 'done'): string {
   const obstacle = lookAt(by, observation)
   const [work = ''] = workSentences(obstacle)
@@ -161,7 +158,7 @@ export function handOverText(
   const last = ended.at(-1)
   if (last === undefined) return ''
   const agent = last.origin?.agent === undefined ? '' : ` (${visibleText(last.origin.agent, 60)})`
-  const what = last.paths.includes('**') ? 'this workspace' : `${listed(last.paths)} in this workspace`
+  const what = last.paths.includes('**') ? 'this workspace' : `${listPaths(last.paths)} in this workspace`
   const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(roughDuration)
   const more = ended.length - 1
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
@@ -177,7 +174,7 @@ function changedText({ files, more }: ChangedFiles): string {
 
 /** Tells a model that a person has taken its changes back. */
 export const undoneText = (files: readonly string[]): string =>
-  `stint: your user has undone changes of this session: ${listed(files)}. Read these files again before you edit them.`
+  `stint: your user has undone changes of this session: ${listPaths(files)}. Read these files again before you edit them.`
 
 /** Tells a model that its session no longer holds the workspace, although its turn goes on. */
 export function claimLossText(loss: ClaimActivity, { now }: Observation): string {
@@ -188,9 +185,9 @@ export function claimLossText(loss: ClaimActivity, { now }: Observation): string
 }
 
 /** Text of another session, which cannot end the quotation: escaped once, as everything else in a message. */
-const quoted = (text: string): string => `"${visibleText(text, 80).replaceAll('"', "'")}"`
+const quoteText = (text: string): string => `"${visibleText(text, 80).replaceAll('"', "'")}"`
 
-const listed = (paths: readonly string[]): string => {
+const listPaths = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 60))
   return paths.length > 3 ? `${shown.join(', ')} and ${paths.length - 3} more` : shown.join(', ')
 }
@@ -205,7 +202,7 @@ export interface HookResponse {
 }
 
 /** The event that a response is for. */
-export interface ResponseTarget extends Pick<HookEvent, 'host' | 'kind'> {
+interface ResponseTarget extends Pick<HookEvent, 'host' | 'kind'> {
   /** The host whose settings started this hook. */
   configured: HostName
   failClosed: boolean
@@ -221,8 +218,8 @@ export function formatResponse(verdict: Verdict, to: ResponseTarget): HookRespon
   if (!verdict.block) {
     const allow = kind === 'pre' && to.failClosed ? host.allowIfFailClosed : undefined
     const { context } = verdict
-    const told = context === undefined ? undefined : host.context?.(context, kind)
-    return { ...silence, stdout: line(told ?? allow) }
+    const output = context === undefined ? undefined : host.context?.(context, kind)
+    return { ...silence, stdout: line(output ?? allow) }
   }
   // Only a call that is about to run can be refused: the same exit code later would disturb the agent.
   if (kind !== 'pre') return silence

@@ -39,7 +39,7 @@ export async function changeEach<Target extends { agent: string; path: string },
   const failures: Failure[] = []
   for (const target of targets) {
     try {
-      for (const change of await act(target)) changes.push(described(change, dryRun))
+      for (const change of await act(target)) changes.push(describeChange(change, dryRun))
     } catch (error) {
       if (targets.length === 1 || !(error instanceof StintError)) throw error
       failures.push({ agent: target.agent, path: target.path, code: error.code, error: error.message })
@@ -52,7 +52,7 @@ export async function changeEach<Target extends { agent: string; path: string },
   throw new StintError('PARTIAL_FAILURE', message, { data })
 }
 
-function described({ agent, place, path, outcome, before, after }: Change, dryRun: boolean): ChangeData {
+function describeChange({ agent, place, path, outcome, before, after }: Change, dryRun: boolean): ChangeData {
   const diff = dryRun && before !== after ? { diff: diffOf(path, before, after) } : {}
   return { agent, place, path, outcome, ...diff }
 }
@@ -79,10 +79,7 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
 /** How many lines of a file's diff are shown on a terminal; a pipe and the envelope get all. */
 const shownDiffLines = 20
 
-/**
- * Formats the changes for a person, one line per file, and for a dry run the diffs, cut on a terminal; then
- * the steps that are left to the user.
- */
+/** Formats the changes: a line for each file, the diffs of a dry run, and the steps left to the user. */
 export function renderChanges(
   changes: readonly ChangeData[],
   dryRun: boolean,
@@ -94,8 +91,8 @@ export function renderChanges(
     const line = wrapLines(what, columns)
     return diff === undefined ? line : `${line}\n${renderDiff(diff, columns)}`
   })
-  const changed = changes.filter(({ diff }) => diff !== undefined).length
-  const summary = dryRun ? [`nothing was changed; ${plural(changed, 'file')} would be`] : []
+  const changedFiles = changes.filter(({ diff }) => diff !== undefined).length
+  const summary = dryRun ? [`nothing was changed; ${plural(changedFiles, 'file')} would be`] : []
   return [...lines, ...summary, ...next.map((step) => wrapLines(step, columns))].join('\n')
 }
 

@@ -43,10 +43,10 @@ export const hookStatusCommand = defineBareCommand({
       Promise.all(installed.map((hook) => withNotes(hook, workspace))),
     )
     const has = new Set(hooks.map(({ agent }) => agent))
-    const asked = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents
+    const wanted = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents
     return {
       hooks,
-      without: asked.filter((agent) => !has.has(agent)),
+      without: wanted.filter((agent) => !has.has(agent)),
       servers: serversOf(agents, place, workspace),
     }
   },
@@ -76,9 +76,9 @@ async function withNotes(hook: Installation, workspace: string): Promise<StatusD
 }
 
 function serversOf(agents: readonly TargetName[], place: InstallPlace | undefined, workspace: string) {
-  const named = agents.filter(isMcpAgent)
-  const hasNone = place === 'local' || (agents.length > 0 && named.length === 0)
-  return hasNone ? [] : installedServers(named, place, workspace)
+  const mcpAgents = agents.filter(isMcpAgent)
+  const hasNone = place === 'local' || (agents.length > 0 && mcpAgents.length === 0)
+  return hasNone ? [] : installedServers(mcpAgents, place, workspace)
 }
 
 function describeServer({ agent, path, wrong }: ServerInstallation): string {

@@ -54,10 +54,7 @@ export interface HostSettings extends AgentFiles {
   readonly timeout: { readonly property: string; readonly unitMs: 1 | 1000 }
   /** Added to a handler of kind `pre`, makes the agent block when the hook fails; absent if it cannot. */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
-  /**
-   * The agent reads strict JSON: a single comment makes it ignore the whole file, hooks included.
-   * `noMark`: so does a byte order mark.
-   */
+  /** A comment makes the agent ignore the whole file, hooks included; `noMark`: so does a byte order mark. */
   readonly strict?: 'strict' | 'noMark'
 }
 
@@ -139,8 +136,8 @@ const agentFiles: Readonly<Record<AgentName, AgentFiles>> = {
 /** The directory in which an agent keeps its user's settings. */
 export function agentHome(agent: AgentName): string {
   const { variable, directory, followsXdg } = agentFiles[agent]
-  const given = variable && process.env[variable]
-  if (given && isAbsolute(given)) return given
+  const directoryInVariable = variable && process.env[variable]
+  if (directoryInVariable && isAbsolute(directoryInVariable)) return directoryInVariable
   const config = process.env.XDG_CONFIG_HOME
   if (followsXdg && config && isAbsolute(config)) return join(config, basename(directory))
   return join(homedir(), directory)

@@ -105,9 +105,9 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
   const { text, bom } = decode(file.bytes, part.emptyText)
   if (!part.isIn(text)) return plan('absent', file.bytes)
   checkWritable(file)
-  const left = part.removeFrom(text)
+  const rest = part.removeFrom(text)
   // Without its target, the user's link to a settings file would lead nowhere.
-  return plan('removed', part.isBlank(left) && !file.isLink ? undefined : encode({ text: left, bom }))
+  return plan('removed', part.isBlank(rest) && !file.isLink ? undefined : encode({ text: rest, bom }))
 }
 
 /** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */

@@ -122,9 +122,9 @@ function shellWords(line: string): string[] | undefined {
   const words: string[] = []
   for (let at = 0; at < line.length; at = word.lastIndex) {
     word.lastIndex = at + (words.length > 0 && line[at] === ' ' ? 1 : 0)
-    const found = word.exec(line)?.[0]
-    if (found === undefined) return undefined
-    words.push(found.replaceAll(/'([^']*)'|\\(')/g, '$1$2'))
+    const match = word.exec(line)?.[0]
+    if (match === undefined) return undefined
+    words.push(match.replaceAll(/'([^']*)'|\\(')/g, '$1$2'))
   }
   return words
 }

@@ -30,7 +30,7 @@ function hasOnlyRoot(text: string, shape: SettingsShape): boolean {
   return !hasComment(text) && names.every((name) => Object.hasOwn(shape.root, name))
 }
 
-export interface EntryOptions extends HookChoices {
+interface EntryOptions extends HookChoices {
   program: readonly string[]
   place: InstallPlace
 }
@@ -78,7 +78,7 @@ function handlerOf(
 }
 
 /** A hook that stint registers for an event. */
-export interface HookEntry {
+interface HookEntry {
   event: string
   /** Absent if the hook is for every tool, or the event is not about a tool. */
   matcher?: string | undefined
@@ -86,7 +86,7 @@ export interface HookEntry {
 }
 
 /** A handler of stint's in a settings file. */
-export interface InstalledHandler {
+interface InstalledHandler {
   event: string
   /** The handler's group, or the handler alone if the user has added others to the group. */
   path: JsonPath
@@ -142,26 +142,26 @@ export function withEntries(
     if (nodeAt(parseJson(text), [name]) === undefined) text = addProperty(text, [], name, value)
   for (const entry of entries) {
     checkList(text, entry.event)
-    const found = findHandlers(text, agent, shape).find(({ event }) => event === entry.event)
+    const present = findHandlers(text, agent, shape).find(({ event }) => event === entry.event)
     // The matcher of a group belongs to the user's handlers, too: one that lacks tools is left to them.
-    const moves = found?.sharesGroup === true && missingTools(found.matcher, entry.matcher).length > 0
-    if (moves) text = removeAt(text, found.path)
+    const moves = present?.sharesGroup === true && missingTools(present.matcher, entry.matcher).length > 0
+    if (moves) text = removeAt(text, present.path)
     text =
-      found === undefined || moves
+      present === undefined || moves
         ? append(text, ['hooks', entry.event], itemOf(entry, shape))
-        : updated(text, found, entry, shape)
+        : updateHandler(text, present, entry, shape)
   }
   const isSurplus = ({ event }: InstalledHandler, index: number, all: InstalledHandler[]): boolean =>
     !entries.some((entry) => entry.event === event) || all.findIndex((other) => other.event === event) < index
-  text = dropped(text, findHandlers(text, agent, shape).filter(isSurplus))
+  text = removeHandlers(text, findHandlers(text, agent, shape).filter(isSurplus))
   return text
 }
 
 /** Removes all entries of stint's, and the containers that are empty then. */
 export const withoutEntries = (text: string, agent: string, shape: SettingsShape): string =>
-  dropped(text, findHandlers(text, agent, shape))
+  removeHandlers(text, findHandlers(text, agent, shape))
 
-function dropped(before: string, found: readonly InstalledHandler[]): string {
+function removeHandlers(before: string, found: readonly InstalledHandler[]): string {
   let text = before
   // From last to first, so that the remaining paths stay valid.
   for (const { event, path, sharesGroup } of found.toReversed()) {
@@ -176,7 +176,12 @@ function dropped(before: string, found: readonly InstalledHandler[]): string {
 }
 
 /** Updates a handler in place. In a group with handlers of the user's, the group's matcher stays. */
-function updated(text: string, found: InstalledHandler, entry: HookEntry, shape: SettingsShape): string {
+function updateHandler(
+  text: string,
+  found: InstalledHandler,
+  entry: HookEntry,
+  shape: SettingsShape,
+): string {
   const item = found.sharesGroup
     ? entry.handler
     : itemOf({ ...entry, matcher: mergedMatcher(found, entry) }, shape)

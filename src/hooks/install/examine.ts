@@ -14,7 +14,7 @@ import { describeTrust, trustOf } from './codex-trust.ts'
 import { describePath } from './shim.ts'
 import { prepareGround, tryHook } from './trial.ts'
 
-export interface Finding {
+interface Finding {
   /** Reasons why the hooks do not work. */
   problems: Problem[]
   /** Reasons why they may not work, or could work better. */
@@ -125,12 +125,12 @@ function describeMissing({ program }: Installation): string | undefined {
  */
 function findForeign({ agent, place, path, program }: Installation, workspace: string): string | undefined {
   if (place === 'user') return undefined
-  const own = realOf(programFile('stint-hook'))
+  const ownHook = realOf(programFile('stint-hook'))
   // Codex reads the settings of the checkout that a worktree was made from.
   const projects = agent === 'git' ? [workspace] : [workspace, dirname(dirname(path))]
   return program.find((file) => {
     const real = realOf((isAbsolute(file) ? file : findOnPath(file)) ?? '')
-    const isStint = dirname(real) === dirname(own) || real === realOf(process.execPath)
+    const isStint = dirname(real) === dirname(ownHook) || real === realOf(process.execPath)
     return !isStint && projects.some((project) => isWithin(real, realOf(project)))
   })
 }

@@ -22,9 +22,7 @@ export interface Installation {
   agent: TargetName
   place: InstallPlace
   path: string
-  /**
-   * `incomplete`: some are missing, or tools in their matchers. `edited`: they differ from what stint writes.
-   */
+  /** `incomplete`: hooks or tools in matchers are missing. `edited`: they are not as stint writes them. */
   state: 'installed' | 'absent' | 'incomplete' | 'edited' | 'unreadable'
   /** A description of what is wrong. */
   problem?: string
@@ -70,14 +68,14 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const [first] = ours
   if (first === undefined)
     return { state: 'edited', problem: 'it names stint-hook, but not in a command as stint writes it' }
-  const found = {
+  const hooks = {
     commands: ours.map(({ event, text }) => ({ event, text })),
     program: first.command.program,
     choices: Object.assign({}, ...ours.map(({ command }) => choicesOf(command))) as HookChoices,
   }
   const missing = events.filter(
     ({ name, forRecord }) =>
-      !ours.some(({ event }) => event === name) && (!forRecord || found.choices.record === true),
+      !ours.some(({ event }) => event === name) && (!forRecord || hooks.choices.record === true),
   )
   const unguarded = ours.flatMap(({ event, matcher }) =>
     missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
@@ -86,8 +84,8 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
     ...(missing.length > 0 ? [`there is no hook for ${missing.map(({ name }) => name).join(', ')}`] : []),
     ...(unguarded.length > 0 ? [`it does not guard ${[...new Set(unguarded)].join(', ')}`] : []),
   ]
-  if (problems.length === 0) return { state: 'installed', ...found }
-  return { state: 'incomplete', problem: problems.join('; '), ...found }
+  if (problems.length === 0) return { state: 'installed', ...hooks }
+  return { state: 'incomplete', problem: problems.join('; '), ...hooks }
 }
 
 function inspectGuard(directory: string): Part {
@@ -102,24 +100,24 @@ function inspectGuard(directory: string): Part {
   const command = commandIn(first.guard)
   const program = command?.program ?? []
   const choices = first.guard.includes(' --fail-closed') ? { failClosed: true } : {}
-  const found = { commands, program, choices }
+  const hooks = { commands, program, choices }
   if (guards.some(({ event, guard }) => guard !== guardText(event, program, choices)))
-    return { state: 'edited', problem: 'the guard differs from what this version of stint writes', ...found }
+    return { state: 'edited', problem: 'the guard differs from what this version of stint writes', ...hooks }
   const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
   const dead = guards.filter(({ path }) => !isExecutable(path))
   if (missing.length > 0)
     return {
       state: 'incomplete',
       problem: `there is no guard in ${missing.map(({ name }) => name).join(', ')}`,
-      ...found,
+      ...hooks,
     }
   if (dead.length > 0)
     return {
       state: 'incomplete',
       problem: `git does not run hooks that are not executable: ${dead.map(({ path }) => path).join(', ')}`,
-      ...found,
+      ...hooks,
     }
-  return { state: 'installed', ...found }
+  return { state: 'installed', ...hooks }
 }
 
 function inspectOwnFile(path: string, event: 'plugin' | 'shim', file: OwnFile): Part {
@@ -131,16 +129,16 @@ function inspectOwnFile(path: string, event: 'plugin' | 'shim', file: OwnFile): 
   const text = isThere ? (readSettingsFile(path).bytes?.toString() ?? '') : ''
   if (!text.startsWith(file.firstLines)) return { state: 'absent' }
   const { program, choices } = file.read(text)
-  const found = { commands: [{ event, text: path }], program, choices }
+  const hooks = { commands: [{ event, text: path }], program, choices }
   if (text !== file.write(program, choices))
     return {
       state: 'edited',
       problem: `the ${event} differs from what this version of stint writes`,
-      ...found,
+      ...hooks,
     }
   if (file.mode !== undefined && !isExecutable(path))
-    return { state: 'incomplete', problem: `the ${event} is not executable`, ...found }
-  return { state: 'installed', ...found }
+    return { state: 'incomplete', problem: `the ${event} is not executable`, ...hooks }
+  return { state: 'installed', ...hooks }
 }
 
 /** True for the script before git on PATH, which is for all repositories of the user. */

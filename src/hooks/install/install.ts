@@ -22,7 +22,7 @@ import { choiceFlags } from './command-text.ts'
 import { hooksPart } from './edit-hooks.ts'
 import type { GuardTarget, HookTarget } from './target.ts'
 
-export interface InstallOptions extends HookChoices {
+interface InstallOptions extends HookChoices {
   dryRun: boolean
   warn(message: string): void
 }

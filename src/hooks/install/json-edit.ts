@@ -10,12 +10,12 @@ import { type JsonPath, nodeAt, parseJson } from './parse-settings.ts'
 export function append(text: string, path: JsonPath, value: unknown): string {
   const root = parseJson(text)
   // The deepest existing container gets the rest of the path as one new value.
-  let known = path.length
-  while (nodeAt(root, path.slice(0, known)) === undefined) known -= 1
-  const container = nodeAt(root, path.slice(0, known)) ?? root
-  if (known === path.length) return insert(text, root, container, undefined, value)
-  const missing = path.slice(known + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), [value])
-  return insert(text, root, container, String(path[known]), missing)
+  let depth = path.length
+  while (nodeAt(root, path.slice(0, depth)) === undefined) depth -= 1
+  const container = nodeAt(root, path.slice(0, depth)) ?? root
+  if (depth === path.length) return insert(text, root, container, undefined, value)
+  const branch = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), [value])
+  return insert(text, root, container, String(path[depth]), branch)
 }
 
 /** Adds a property to an object. */
@@ -124,8 +124,8 @@ function blanksAfter(text: string, offset: number): number {
 
 /** The offset after the next comma, past blanks and comments; undefined if another token comes first. */
 function commaAfter(text: string, offset: number): number | undefined {
-  const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:(?!\*\/)[^])*\*\/)*,/.exec(text.slice(offset))
-  return found === null ? undefined : offset + found[0].length
+  const match = /^(?:\s|\/\/[^\n]*\n|\/\*(?:(?!\*\/)[^])*\*\/)*,/.exec(text.slice(offset))
+  return match === null ? undefined : offset + match[0].length
 }
 
 /** The layout of a file, which insertions follow. */

@@ -6,15 +6,12 @@ import type { HostName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 
 /** The words with which settings start a program of stint's, and a warning for the user, if there is one. */
-export interface OwnProgram {
+interface OwnProgram {
   program: string[]
   warning?: string
 }
 
-/**
- * Chooses how settings start a program of this installation: by its full path, which works whatever PATH the
- * agent has; in files that are shared with other people by its name, since their paths differ.
- */
+/** By its full path, which works whatever PATH the agent has; in shared files by its name. */
 export function ownProgram(name: 'stint' | 'stint-hook', shared: boolean): OwnProgram {
   const file = programFile(name)
   if (!existsSync(file))

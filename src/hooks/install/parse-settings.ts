@@ -65,7 +65,7 @@ function positionOf(text: string, offset: number): { line: number; column: numbe
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
-export type JsonObject = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 /** The value if it is an object, else an empty object. */
 export const objectOr = (value: unknown): JsonObject =>

@@ -114,9 +114,9 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   const fd = openSync(staged, 'wx', 0o600)
   try {
     writeFileSync(fd, bytes)
-    const kept = stat === undefined || keepOwner(fd, stat)
+    const isOwnerKept = stat === undefined || keepOwner(fd, stat)
     // If the group cannot be kept, the new group gets only the permissions of others.
-    fchmodSync(fd, kept ? mode : (mode & ~0o070) | ((mode & 0o007) << 3))
+    fchmodSync(fd, isOwnerKept ? mode : (mode & ~0o070) | ((mode & 0o007) << 3))
     fsyncSync(fd)
   } finally {
     closeSync(fd)
@@ -125,13 +125,13 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
 
 /** False if the group cannot be kept: only root may give a file to a group that it is not a member of. */
 function keepOwner(fd: number, { uid, gid }: Stats): boolean {
-  const made = fstatSync(fd)
-  if (made.uid === uid && made.gid === gid) return true
+  const staged = fstatSync(fd)
+  if (staged.uid === uid && staged.gid === gid) return true
   try {
     fchownSync(fd, uid, gid)
     return true
   } catch (error) {
-    if (made.uid !== uid) throw error
+    if (staged.uid !== uid) throw error
     return false
   }
 }
@@ -146,7 +146,7 @@ export function unlinkIfExists(path: string): void {
 }
 
 /** The content of a settings file, with all that is needed to write it back unchanged. */
-export interface SettingsText {
+interface SettingsText {
   text: string
   /** The file starts with a byte order mark. */
   bom: boolean

@@ -39,10 +39,7 @@ exec "$_git" "$@"
 `
 }
 
-/**
- * Recognizes the reading commands of prompts, editors and people in shell, without a process of its own.
- * stint is asked about everything else, and knows more commands that only read (`gitOnlyReads`).
- */
+/** Recognizes reading commands of prompts, editors and people. stint knows more of them (`gitOnlyReads`). */
 export const onlyReadsFunction = `only_reads() {
   while :; do
     case \${1-} in

@@ -16,13 +16,13 @@ interface Target {
 }
 
 /** A settings file. */
-export interface SettingsTarget extends Target {
+interface SettingsTarget extends Target {
   kind: 'settings'
   agent: SettingsAgentName
 }
 
 /** The file of a plugin. */
-export interface PluginTarget extends Target {
+interface PluginTarget extends Target {
   kind: 'plugin'
   agent: 'opencode'
 }
@@ -35,7 +35,7 @@ export interface GuardTarget extends Target {
 }
 
 /** The script that stands before git on PATH. */
-export interface ShimTarget extends Target {
+interface ShimTarget extends Target {
   kind: 'shim'
   agent: 'git'
 }
@@ -50,8 +50,8 @@ export function targetsToInstall(
 ): HookTarget[] {
   if (agents.length > 0)
     return agents.map((agent) => targetOf(agent, place ?? defaultPlace(agent), workspace))
-  const found = allAgents.filter(hasAgent).flatMap((agent) => findTarget(agent, place ?? 'user', workspace))
-  if (found.length > 0) return found
+  const targets = allAgents.filter(hasAgent).flatMap((agent) => findTarget(agent, place ?? 'user', workspace))
+  if (targets.length > 0) return targets
   throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
     hint: `Name one: ${[...allAgents, 'git'].join(', ')}.`,
   })
@@ -69,8 +69,8 @@ export function targetsToInspect(
   const places = place === undefined ? allPlaces : [place]
   // A home that is invalid has no shim; the check of the home reports it.
   const shim = all.includes('git') && places.includes('user') ? ifPossible(shimTarget) : undefined
-  const found = all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace)))
-  return eachFileOnce(shim === undefined ? found : [...found, shim])
+  const targets = all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace)))
+  return eachFileOnce(shim === undefined ? targets : [...targets, shim])
 }
 
 /** Every possible target of agents, each file once. Leaves out git, which would have to be started. */
@@ -124,12 +124,12 @@ function hooksDirectory(directory: string, place: InstallPlace): HooksDirectory 
 
 function ofRepository(directory: string): HooksDirectory {
   const workspace = gitSays(directory, 'rev-parse', '--show-toplevel')
-  const found = workspace && gitSays(workspace, 'rev-parse', '--git-path', 'hooks')
-  if (!found)
+  const hooks = workspace && gitSays(workspace, 'rev-parse', '--git-path', 'hooks')
+  if (!hooks)
     throw new StintError('NOT_FOUND', `${directory} is not in a git repository with a working tree`, {
       hint: 'Change to the repository to guard.',
     })
-  const path = resolve(workspace, found)
+  const path = resolve(workspace, hooks)
   const [scope] = (gitSays(workspace, 'config', '--show-scope', '--get', 'core.hooksPath') ?? '').split('\t')
   if (scope === 'global' || scope === 'system')
     throw new StintError('NAME_TAKEN', `git looks for the hooks of all your repositories in ${path}`, {

@@ -109,9 +109,9 @@ function readWord(line: string, start: number): (ShellWord & { end: number }) | 
   let expands = false
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at
-    const found = pattern.exec(line)?.[0]
-    if (found !== undefined) at = pattern.lastIndex
-    return found
+    const match = pattern.exec(line)?.[0]
+    if (match !== undefined) at = pattern.lastIndex
+    return match
   }
   while (at < line.length && !/[\s;|&<>)]/.test(line[at] ?? '')) {
     let part

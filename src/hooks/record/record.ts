@@ -34,10 +34,7 @@ export function record(request: RecordRequest): void {
   recorder.unref()
 }
 
-/**
- * Queues a tool call; one that is about to run is on disk when this returns. True if a recorder should write
- * the queue into the sessions now: at the end of a turn, or when the queue is long.
- */
+/** Queues a tool call, durably if it is about to run. True if a recorder should write the queue now. */
 export function recordCall({ event, verdict, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
   const { tool, kind } = event

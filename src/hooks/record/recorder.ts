@@ -130,11 +130,11 @@ type Log = 'journal' | 'audit'
 
 /** The logs that contain a record with this mark: an earlier recorder may have died after writing it. */
 async function findMark(store: SessionStore, session: string, mark: string): Promise<Set<Log>> {
-  const found = new Set<Log>()
+  const logs = new Set<Log>()
   const { events, audit } = await store.inspect(session)
-  for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')
-  for await (const { detail } of audit()) if (markOf(detail) === mark) found.add('audit')
-  return found
+  for await (const { data } of events()) if (markOf(data) === mark) logs.add('journal')
+  for await (const { detail } of audit()) if (markOf(detail) === mark) logs.add('audit')
+  return logs
 }
 
 const markOf = (value: unknown): unknown => (value as { mark?: unknown } | null | undefined)?.mark
