@@ -76,7 +76,8 @@ export function writePasses(sessionId: string, passes: readonly Pass[], env: Nod
     const before = (readSmallFile(path) ?? '').split('\n').filter(isKept)
     const lines = [...new Set([...passes.map(formatPass), ...before])].slice(0, maxLines)
     ensureHomeDirectory(dirname(path))
-    if (!isLocalFileSystem(statfsSync(dirname(path)).type)) return
+    // A file system of a network may show the script an old listing.
+    if (!localFileSystems.has(statfsSync(dirname(path)).type)) return
     renameInto(path, (staged) => createPrivateFile(staged, `${lines.join('\n')}\n`))
   })
 }
@@ -104,6 +105,3 @@ export function sweepPasses(home: string): void {
 const localFileSystems = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x858458f6,
 ])
-
-/** Whether a file system of this type, by `statfs`, is local: one of a network may show an old listing. */
-const isLocalFileSystem = (type: number): boolean => localFileSystems.has(type)

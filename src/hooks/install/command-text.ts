@@ -39,14 +39,7 @@ export function settingsCommand(
 
 const becomes = 'exec'
 
-/** The words after `stint-hook`, in a fixed order: hosts recognize and trust a command by its text. */
-const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
-  host.name,
-  ...(host.namesEvent ? [] : ['--event', event.name]),
-  ...choiceFlags(choices),
-]
-
-/** The words of the choices; `choicesOf` reads them back. */
+/** The words of the choices, in a fixed order: hosts trust a command by its text. `choicesOf` reads them. */
 export const choiceFlags = (choices: HookChoices): string[] => [
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
@@ -68,7 +61,8 @@ export function hookCommand(
   program: readonly string[],
   choices: HookChoices = {},
 ): string {
-  const words = [...program, ...hookArguments(host, event, choices)].map(shellWord).join(' ')
+  const eventFlag = host.namesEvent ? [] : ['--event', event.name]
+  const words = [...program, host.name, ...eventFlag, ...choiceFlags(choices)].map(shellWord).join(' ')
   return host.blocksOnNonzeroExit && !choices.failClosed ? `${words}${onlyRefusals}` : words
 }
 

@@ -13,10 +13,7 @@ export interface CallRecords {
   event: NewEvent
 }
 
-/**
- * A tool call that waits in the queue until a recorder writes it into its session: a hook must not make the
- * agent wait for that. The queue has one file per event, in the order of their names.
- */
+/** A tool call that waits for a recorder. The queue has a file for each event, in the order of the names. */
 export interface QueuedCall extends CallRecords {
   session: string
   tool: string
