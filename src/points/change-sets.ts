@@ -34,6 +34,10 @@ export function isInSet({ within, without }: ChangeSet, path: string): boolean {
 const isAtOrBelow = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(outer.endsWith('/') ? outer : `${outer}/`)
 
+/** Is a path one of these files, or below one of these directories? All paths if there are none. */
+export const isChosenPath = (path: string, chosen: readonly string[]): boolean =>
+  chosen.length === 0 || chosen.some((outer) => isAtOrBelow(path, outer))
+
 /**
  * Turns the points of a worktree, oldest first, into change sets, oldest first. With `present`, a turn that
  * has not ended goes up to now, and so does what happened since the last claim.

@@ -264,3 +264,13 @@ test('on a full disk a turn goes on without points, and an undo changes nothing 
   expect(stderr).toMatch(/\(DISK_FULL\)/)
   expect(stderr).not.toContain('UNEXPECTED')
 })
+
+test('an undo of a path that the change set has not changed says so', async () => {
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+  await expect(world.undo([turn.id], { paths: ['b.txt'] })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'nothing was changed there: b.txt',
+  })
+})

@@ -29,7 +29,7 @@ export interface UndoPlan {
 }
 
 /** What becomes of one path of one change set. */
-export type PathVerdict =
+type PathVerdict =
   | { verdict: 'entry'; entry: TreeEntry | undefined }
   | { verdict: 'merge'; mode: string }
   | { verdict: 'conflict'; why: string }
@@ -39,7 +39,7 @@ export type PathVerdict =
  * is already as before stays. Contents that were changed again since are merged, if all three are regular
  * files.
  */
-export function undoPath({ before, after }: PathChange, present: TreeEntry | undefined): PathVerdict {
+function undoPath({ before, after }: PathChange, present: TreeEntry | undefined): PathVerdict {
   if (isSameEntry(present, after)) return { verdict: 'entry', entry: before }
   if (isSameEntry(present, before)) return { verdict: 'entry', entry: present }
   if (present === undefined) return { verdict: 'conflict', why: 'it was deleted since' }
@@ -82,8 +82,8 @@ export async function planUndo(
   }
   const changes = [...planned.values()].filter(({ from, to }) => !isSameEntry(from, to))
   changes.sort((a, b) => (a.path < b.path ? -1 : 1))
-  const kept = await ignoredDeletions(store, changes)
-  return { changes: changes.filter(({ path }) => !kept.includes(path)), conflicts, kept }
+  const kept = new Set(await ignoredDeletions(store, changes))
+  return { changes: changes.filter(({ path }) => !kept.has(path)), conflicts, kept: [...kept] }
 }
 
 /** Larger contents are not merged: a conflict that is named beats minutes of waiting. */

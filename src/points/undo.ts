@@ -5,7 +5,7 @@ import { utf8Of } from '../base/fs/paths.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { acquireLease, isInForce, type Lease } from '../lease/index.ts'
 import type { LastActs } from './capture-worktree.ts'
-import { type ChangeSet, changeSets, isInSet } from './change-sets.ts'
+import { type ChangeSet, changeSets, isChosenPath, isInSet } from './change-sets.ts'
 import { findObstacles } from './disk-entry.ts'
 import {
   assertFinished,
@@ -20,7 +20,7 @@ import { addPoint } from './take-point.ts'
 import { diffTrees } from './tree-diff.ts'
 import { type FileChange, planUndo, type UndoPlan } from './undo-plan.ts'
 import { leaveNotices } from './undone-notices.ts'
-import { commandWaitMs, isChosenPath, readClaims, type WorktreeChangeSets } from './worktree-changes.ts'
+import { commandWaitMs, readClaims, type WorktreeChangeSets } from './worktree-changes.ts'
 import { writeFiles } from './write-files.ts'
 
 /** An undo that was computed, and is not written yet. */
@@ -60,6 +60,10 @@ async function computePlan(
     changes: (diffs[index] ?? []).filter(({ path }) => isInSet(set, path) && isChosenPath(path, paths)),
     since: diffs[newestFirst.length + index] ?? [],
   }))
+  if (paths.length > 0 && undone.every(({ changes }) => changes.length === 0))
+    throw new StintError('NOT_FOUND', `nothing was changed there: ${paths.map(utf8Of).join(', ')}`, {
+      hint: '`stint diff --stat` lists the files of a change set.',
+    })
   try {
     const plan = await planUndo(store, undone)
     return { ...plan, conflicts: [...plan.conflicts, ...findObstacles(store, plan.changes)] }

@@ -71,7 +71,3 @@ export async function readChanges(
   const diffs = await diffTrees(store, trees, options)
   return sets.map((set, index) => (diffs[index] ?? []).filter(({ path }) => isInSet(set, path)))
 }
-
-/** Is a path one of these files, or below one of these directories? All paths if there are none. */
-export const isChosenPath = (path: string, chosen: readonly string[]): boolean =>
-  chosen.length === 0 || chosen.some((outer) => path === outer || path.startsWith(`${outer}/`))

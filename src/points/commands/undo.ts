@@ -132,8 +132,10 @@ export async function writePlanned(planned: PlannedUndo): Promise<DescribedUndo>
   const result = await performUndo(planned)
   const { id, written } = result
   const detail = { undo: id, sets: described.undone_sets, files: written.length }
-  await auditUndo(sessionsOf(sets), root, detail)
-  const staged = await stagedPaths(root, written).catch(() => [])
+  const [staged] = await Promise.all([
+    stagedPaths(root, written).catch(() => []),
+    auditUndo(sessionsOf(sets), root, detail),
+  ])
   return {
     ...described,
     id,
