@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import { renameInto } from '../base/fs/atomic-file.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { linkInto, renameInto } from '../base/fs/atomic-file.ts'
 import { closing, nodeDisk } from '../base/fs/disk.ts'
 import { exists, isRealDirectory, listIfReadable, lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
@@ -47,7 +47,14 @@ export async function restoreConversation(
     if (!replace && exists(target)) throw taken(target, to)
   }
   // The transcript last: the agent finds the conversation by it, and then all of it must be there.
-  for (const { version, target } of plans.toReversed()) restoreFile(record.pathOf(version), version, target)
+  for (const { version, target } of plans.toReversed()) {
+    const give = replace ? renameInto : linkInto
+    try {
+      restoreFile(record.pathOf(version), version, target, give)
+    } catch (error) {
+      throw errorCode(error) === 'EEXIST' ? taken(target, to) : error
+    }
+  }
   return {
     paths: plans.map(({ target }) => target),
     bytes: versions.reduce((sum, version) => sum + storedBytes(version), 0),
@@ -122,10 +129,10 @@ function assertDirectory(path: string): void {
 }
 
 /** Writes a file beside its target, checks it against the hash, and gives it its name. */
-function restoreFile(path: string, version: CopyLine, target: string): void {
+function restoreFile(path: string, version: CopyLine, target: string, give: typeof renameInto): void {
   makePrivateDirectories(dirname(target))
   using stored = closing(nodeDisk, openRegular(path).fd)
-  renameInto(target, (staged) => {
+  give(target, (staged) => {
     using file = closing(nodeDisk, nodeDisk.create(staged))
     const hash = createHash('sha256')
     for (const bytes of piecesOf(stored.fd, 0, storedBytes(version))) {

@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stintBin, World } from '../../../test/support/world.ts'
-import { replaceFile } from './atomic-file.ts'
+import { linkInto, replaceFile } from './atomic-file.ts'
 import { nodeDisk } from './disk.ts'
 import { readSmallFile } from './regular-file.ts'
 
@@ -57,4 +57,16 @@ test('a failed write leaves the old file and no temp file', async () => {
   mkdirSync(path)
   expect(() => replaceFile(path, 'x')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
   expect(readdirSync(world.tmp)).toEqual(['directory'])
+})
+
+test('a file that another process made meanwhile is not replaced by linkInto', async () => {
+  await using world = new World()
+  const path = join(world.tmp, 'new')
+  const make = (staged: string): void => {
+    writeFileSync(staged, 'mine')
+    writeFileSync(path, 'theirs')
+  }
+  expect(() => linkInto(path, make)).toThrow('EEXIST')
+  expect(readFileSync(path, 'utf8')).toBe('theirs')
+  expect(readdirSync(world.tmp)).toEqual(['new'])
 })

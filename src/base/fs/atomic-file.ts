@@ -71,12 +71,28 @@ export function renameInto(path: string, make: (staged: string) => void, disk = 
     make(staged)
     disk.rename(staged, path)
   } catch (error) {
-    try {
-      disk.unlink(staged)
-    } catch {
-      // It would hide the original error.
-    }
+    removeStaged(staged, disk)
     throw error
+  }
+}
+
+/** Like `renameInto`, but fails with `EEXIST` if another process has made a file of that name meanwhile. */
+export function linkInto(path: string, make: (staged: string) => void, disk = nodeDisk): void {
+  const staged = stagedPath(path)
+  try {
+    make(staged)
+    disk.link(staged, path)
+  } finally {
+    removeStaged(staged, disk)
+  }
+}
+
+/** An error here would hide the original one. */
+function removeStaged(staged: string, disk: typeof nodeDisk): void {
+  try {
+    disk.unlink(staged)
+  } catch {
+    // The file stays behind, and `isStaged` knows its name.
   }
 }
 
