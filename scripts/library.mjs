@@ -74,6 +74,9 @@ const groups = [
   { name: 'core', from: ['index'] },
 ]
 
+/** The sweep itself, which most programs never call: its door loads it. */
+const isLate = (id) => /\/sweep\/(?!index\.|sweep-at-start\.)/.test(id)
+
 /** Bundles the compiled modules in a directory. */
 export async function bundleLibrary(modules, outdir) {
   const inputOf = (table) =>
@@ -118,7 +121,8 @@ export async function bundleLibrary(modules, outdir) {
       groups: groups.map(({ name, from }, index) => ({
         name,
         priority: groups.length - index,
-        test: (id) => !isEntry.has(relative(modules, id)) && (members[name] ??= reached(from)).has(id),
+        test: (id) =>
+          !isEntry.has(relative(modules, id)) && !isLate(id) && (members[name] ??= reached(from)).has(id),
       })),
     },
   })

@@ -25,7 +25,7 @@ import {
  * lies beside the scratches, not in them: a program that can write only to its scratch must not choose what a
  * sweep deletes.
  */
-export interface TrackedRecord {
+interface TrackedRecord {
   owners: Identity[]
   tracked: TrackedPath[]
 }
@@ -103,7 +103,7 @@ function fileOf(value: unknown): TrackedPath['file'] {
 }
 
 /** Replaces a record by what is left of it; deletes it if nothing is left. */
-export function rewriteTrackedRecord(root: ScratchRoot, requestId: string, record: TrackedRecord): void {
+function rewriteTrackedRecord(root: ScratchRoot, requestId: string, record: TrackedRecord): void {
   if (record.tracked.length === 0) return deleteTrackedRecord(root, requestId)
   const lines = [...record.owners.map((owner) => ({ owner })), ...record.tracked].map(lineOf)
   replaceFile(recordPath(root, requestId), lines.join(''))

@@ -40,7 +40,7 @@ export const renameOnDisk = (
 ): Promise<void> => replaceBy(disk, path, (put) => put(content), undefined, isSynced)
 
 /** Supplies the content of a file: `put` writes the next piece. */
-export type Fill = (put: (bytes: Uint8Array) => Promise<void>) => Promise<void>
+type Fill = (put: (bytes: Uint8Array) => Promise<void>) => Promise<void>
 
 /** Replaces a file with content that `fill` supplies in pieces. A power cut may undo the rename. */
 export async function replaceBy(
