@@ -15,11 +15,11 @@ export const loaded = {
   claims: {
     'hold-lease': 'src/command/commands/hold-lease.ts',
     lock: 'src/lease/commands/lock.ts',
-    status: 'src/cli/status/status.ts',
   },
   commands: {
     'watch-screen': 'src/cli/terminal/watch-screen.ts',
     'check-postgres': 'src/cli/health/postgres.ts',
+    status: 'src/cli/status/status.ts',
     doctor: 'src/cli/health/doctor.ts',
     'session-repair': 'src/session/repair.ts',
     'examine-hooks': 'src/hooks/install/examine.ts',
