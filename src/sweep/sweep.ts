@@ -97,8 +97,10 @@ class Sweep {
       await giveWay()
       this.#tellProgress()
       const hasProgress = this.#report.entriesRemoved > removedBefore || index >= leastEntries
-      this.#isLate ||= this.#clock.mono() > this.#end && hasProgress
-      if (this.#isLate) return
+      if (hasProgress && this.#clock.mono() > this.#end) {
+        this.#isLate = true
+        return
+      }
       if (isCounted(name)) this.#done += 1
       // The record of tracked paths was handled with the scratch of the same name.
       if (directory.kind === 'tracked' && this.#seen.has(name)) continue
