@@ -53,6 +53,8 @@ export const workloads: Workload[] = [
     sizes: { ...small, segmentBytes: 900 },
     async run(simulation) {
       const session = await simulation.create(id)
+      // The audit log is opened for its first line.
+      await session.note('0')
       const asked: Promise<void>[] = []
       for (const n of ['1', '2', '3']) {
         asked.push(session.append(n))
