@@ -22,7 +22,7 @@ export {
   noForce,
 } from './claim-words.ts'
 export { waitingHookName, transcriptTime } from './evidence.ts'
-export { fileRegister, fileStore, homeStore } from './file-register.ts'
+export { fileRegister, nodeFiles, fileStore, homeStore } from './file-register.ts'
 export {
   claimLiveness,
   type Force,

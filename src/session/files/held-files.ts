@@ -181,7 +181,7 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
   }
 
   async beat(): Promise<void> {
-    await this.#taken.acquired.lock.beat(this.#taken.clock.now())
+    await this.withErrors('write the lock of', () => this.#taken.acquired.lock.beat(this.#taken.clock.now()))
   }
 
   async release(): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
@@ -40,4 +40,20 @@ test('a holder notices any later epoch, and is not misled by the names of staged
   expect(() => lock.assertOwned()).toThrow('was taken over by another process')
   await expect(lock.beat(3)).rejects.toMatchObject({ code: 'FENCED' })
   await expect(lock.release(undefined, 3)).rejects.toMatchObject({ code: 'FENCED' })
+})
+
+test('a session that is removed while another process acquires its lock does not come back', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const session = await filesystemStore({ home }).create()
+  await session.close()
+  const root = join(home, 'sessions', session.id)
+  // Asked for after the lock was read, and before it is written.
+  const highestHoldEpoch = (): number => {
+    renameSync(root, join(world.tmp, 'trash'))
+    return 1
+  }
+  const request = { kind: 'writer', highestHoldEpoch, now: 1 } as const
+  await expect(acquireLock(root, session.id, request)).rejects.toMatchObject({ code: 'ENOENT' })
+  expect(existsSync(root)).toBe(false)
 })

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { ifExists } from '../../base/fs/exists.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { ifExists, unless } from '../../base/fs/exists.ts'
 import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
-import { fileRegister } from '../../lease/index.ts'
+import { fileRegister, nodeFiles } from '../../lease/index.ts'
 import { beatMs, holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { storedEnds } from '../log/codec.ts'
 import type { SessionHold } from '../medium.ts'
@@ -234,21 +234,17 @@ interface LockEntry {
   text: string | undefined
 }
 
-async function readEntry(root: string): Promise<LockEntry> {
-  try {
-    return await fileRegister(root).read(lockKey)
-  } catch (error) {
-    throw codedError(error, 'read the lock of the session')
-  }
+/** A process that removes the session may be faster: the lock must not make its directory again. */
+const lockFiles = {
+  ...nodeFiles,
+  makeDirectory: (path: string) => unless(['EEXIST'], () => makePrivateDirectory(path)),
 }
+
+const readEntry = (root: string): Promise<LockEntry> => fileRegister(root, lockFiles).read(lockKey)
 
 /** Replaces the text of an epoch, and returns the next epoch; undefined if another process was faster. */
 async function swapEntry(root: string, epoch: number, text: string): Promise<number | undefined> {
-  try {
-    if (await fileRegister(root).swap(lockKey, epoch, text)) return epoch + 1
-  } catch (error) {
-    throw codedError(error, 'write the lock of the session')
-  }
+  if (await fileRegister(root, lockFiles).swap(lockKey, epoch, text)) return epoch + 1
   // The register may have linked the text, and failed to see that it is on top.
   const entry = await readEntry(root)
   return entry.text === text ? entry.epoch : undefined
@@ -256,13 +252,9 @@ async function swapEntry(root: string, epoch: number, text: string): Promise<num
 
 /** The highest epoch of the register; 0 if the session has no lock, because it was removed. */
 function topEpoch(root: string): number {
-  try {
-    const names = ifExists(() => readdirSync(join(root, lockKey))) ?? []
-    // The other names are those of staged files, which begin with a dot.
-    return Math.max(0, ...names.map(Number).filter(Number.isSafeInteger))
-  } catch (error) {
-    throw codedError(error, 'read the lock of the session')
-  }
+  const names = ifExists(() => readdirSync(join(root, lockKey))) ?? []
+  // The other names are those of staged files, which begin with a dot.
+  return Math.max(0, ...names.map(Number).filter(Number.isSafeInteger))
 }
 
 /** Each text is unique: `swapEntry` recognizes its own. */
