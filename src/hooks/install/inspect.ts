@@ -80,12 +80,18 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const unguarded = ours.flatMap(({ event, matcher }) =>
     missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
   )
-  const problems = [
-    ...(missing.length > 0 ? [`there is no hook for ${missing.map(({ name }) => name).join(', ')}`] : []),
-    ...(unguarded.length > 0 ? [`it does not guard ${[...new Set(unguarded)].join(', ')}`] : []),
-  ]
+  return judge(hooks, [
+    ['there is no hook for', missing.map(({ name }) => name)],
+    ['it does not guard', unguarded],
+  ])
+}
+
+/** The state of hooks, by the lists of what they lack. */
+function judge(hooks: Partial<Installation>, gaps: readonly [what: string, items: string[]][]): Part {
+  const problems = gaps.filter(([, items]) => items.length > 0)
   if (problems.length === 0) return { state: 'installed', ...hooks }
-  return { state: 'incomplete', problem: problems.join('; '), ...hooks }
+  const problem = problems.map(([what, items]) => `${what} ${[...new Set(items)].join(', ')}`).join('; ')
+  return { state: 'incomplete', problem, ...hooks }
 }
 
 function inspectGuard(directory: string): Part {
@@ -105,19 +111,10 @@ function inspectGuard(directory: string): Part {
     return { state: 'edited', problem: 'the guard differs from what this version of stint writes', ...hooks }
   const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
   const dead = guards.filter(({ path }) => !isExecutable(path))
-  if (missing.length > 0)
-    return {
-      state: 'incomplete',
-      problem: `there is no guard in ${missing.map(({ name }) => name).join(', ')}`,
-      ...hooks,
-    }
-  if (dead.length > 0)
-    return {
-      state: 'incomplete',
-      problem: `git does not run hooks that are not executable: ${dead.map(({ path }) => path).join(', ')}`,
-      ...hooks,
-    }
-  return { state: 'installed', ...hooks }
+  return judge(hooks, [
+    ['there is no guard in', missing.map(({ name }) => name)],
+    ['git does not run hooks that are not executable:', dead.map(({ path }) => path)],
+  ])
 }
 
 function inspectOwnFile(path: string, event: 'plugin' | 'shim', file: OwnFile): Part {
@@ -136,9 +133,8 @@ function inspectOwnFile(path: string, event: 'plugin' | 'shim', file: OwnFile): 
       problem: `the ${event} differs from what this version of stint writes`,
       ...hooks,
     }
-  if (file.mode !== undefined && !isExecutable(path))
-    return { state: 'incomplete', problem: `the ${event} is not executable`, ...hooks }
-  return { state: 'installed', ...hooks }
+  const isDead = file.mode !== undefined && !isExecutable(path)
+  return judge(hooks, [['it is not executable:', isDead ? [path] : []]])
 }
 
 /** True for the script before git on PATH, which is for all repositories of the user. */
