@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesystemStore } from '../../src/session/index.ts'
@@ -12,6 +12,8 @@ async function makeLongSession(home: string): Promise<string> {
   const session = await filesystemStore({ home }).create({ tool: 'long', title: 'A long session' })
   await session.append({ type: 'message', data: { text: 'event 1' } })
   await session.close()
+  // The lock says where the journal ended when it was closed.
+  rmSync(join(home, 'sessions', session.id, 'lock'), { recursive: true })
   const file = openSync(join(home, 'sessions', session.id, 'journal.log'), 'a')
   const groupSize = 50
   let lines = ''

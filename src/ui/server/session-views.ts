@@ -80,7 +80,11 @@ export async function readEventPage(
   const events: EventRow[] = []
   let nextAt = Number.POSITIVE_INFINITY
   // An older page reads one event more, at which its acts end.
-  for await (const event of inspection.events({ from, to: end < last ? end + 1 : undefined, all: true }))
+  for await (const event of inspection.events({
+    from,
+    to: end < last ? end + 1 : last || undefined,
+    all: true,
+  }))
     if (event.seq > end && before !== undefined) nextAt = event.at
     else {
       const json = JSON.stringify(event.data) ?? ''
