@@ -44,10 +44,10 @@ export async function removeSuperseded(files: LogFiles, quarantine: string): Pro
   const effective = effectiveSegments(log, names)
   const superseded = names
     .flatMap((name) => parseSegmentName(log, name) ?? [])
-    .filter(({ name }) => !effective.some((each) => each.name === name))
+    .filter(({ name }) => !effective.some((segment) => segment.name === name))
   const ignored: Leftover[] = []
   for (const { name, firstSeq } of superseded) {
-    const copy = effective.find((each) => each.firstSeq === firstSeq)
+    const copy = effective.find((segment) => segment.firstSeq === firstSeq)
     const bytes = await readLargeFile(disk, join(directory, name))
     // Not a regular file: stint did not make it.
     if (bytes === undefined) continue
@@ -70,10 +70,10 @@ export async function removeSuperseded(files: LogFiles, quarantine: string): Pro
 const newline = 0x0a
 
 /** The length of the lines at their beginning that two files have in common. */
-async function equalLines(one: Buffer, other: Buffer | undefined): Promise<number> {
+async function equalLines(bytes: Buffer, other: Buffer | undefined): Promise<number> {
   let [at, end] = [0, 0]
-  for (; at < one.length && one[at] === other?.[at]; at++) {
-    if (one[at] === newline) end = at + 1
+  for (; at < bytes.length && bytes[at] === other?.[at]; at++) {
+    if (bytes[at] === newline) end = at + 1
     if (at % pieceBytes === pieceBytes - 1) await giveWay()
   }
   return end

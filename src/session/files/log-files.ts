@@ -74,16 +74,16 @@ export function effectiveSegments(log: LogName, names: readonly string[]): Segme
   const all = names
     .flatMap((name) => parseSegmentName(log, name) ?? [])
     .sort((a, b) => a.firstSeq - b.firstSeq || a.epoch - b.epoch)
-  const effective = all.filter((each) => !all.some((other) => supersedes(other, each)))
-  return effective.map((each, i) => ({
-    ...each,
+  const effective = all.filter((segment) => !all.some((other) => supersedes(other, segment)))
+  return effective.map((segment, i) => ({
+    ...segment,
     until: effective[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY,
   }))
 }
 
 /** A segment replaces every segment of a lower epoch that begins at the same record or later. */
-const supersedes = (other: SegmentName, one: SegmentName): boolean =>
-  other.epoch > one.epoch && other.firstSeq <= one.firstSeq
+const supersedes = (other: SegmentName, segment: SegmentName): boolean =>
+  other.epoch > segment.epoch && other.firstSeq <= segment.firstSeq
 
 /** The effective segments of a log, in order; none if the log does not exist. */
 export const listSegments = ({ disk, directory, log }: LogFiles): Segment[] =>

@@ -19,11 +19,12 @@ import { defaultSizes } from './file-log.ts'
 import { HeldFiles } from './held-files.ts'
 import { listSessions } from './list-sessions.ts'
 import { ReadableFiles } from './readable-files.ts'
-import { type SessionDirectory, withFileErrors } from './session-directory.ts'
+import { withFileErrors } from './session-directory.ts'
 import { acquireLock, type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
+  type FoundSession,
   forgetActivity,
   listRemovedSessions,
   restoreRemovedSession,
@@ -93,13 +94,8 @@ export class FilesMedium implements BuiltInMedium {
     })
   }
 
-  #held(
-    found: { directory: SessionDirectory; manifest: Manifest },
-    hold: SessionHold,
-    acquired: AcquiredLock,
-    isNew: boolean,
-  ): HeldFiles {
-    return new HeldFiles({ ...found, hold, acquired, isNew, clock: this.#home.clock, sizes: defaultSizes })
+  #held(session: FoundSession, hold: SessionHold, acquired: AcquiredLock, isNew: boolean): HeldFiles {
+    return new HeldFiles({ ...session, hold, acquired, isNew, clock: this.#home.clock, sizes: defaultSizes })
   }
 
   async read(id: string): Promise<ReadableMedium> {

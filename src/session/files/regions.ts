@@ -45,7 +45,7 @@ function openIfThere(files: LogFiles, { name, firstSeq }: Segment): OpenSegment 
   try {
     return openSegment(files, name)
   } catch (error) {
-    const copy = listSegments(files).find((each) => each.firstSeq === firstSeq)
+    const copy = listSegments(files).find((segment) => segment.firstSeq === firstSeq)
     if (errorCode(error) !== 'ENOENT' || copy?.name === name) throw error
     return copy && openSegment(files, copy.name)
   }
@@ -122,11 +122,11 @@ function seek(file: OpenSegment, name: string, seq: number): { start: number; en
   let [low, high, end] = [0, size, size]
   while (seq < Number.MAX_SAFE_INTEGER && high - low > seekWorthBytes) {
     const middle = Math.floor((low + high) / 2)
-    const found = firstRecordAfter(file, name, middle, high)
-    if (found === undefined || found.seq > seq) {
+    const record = firstRecordAfter(file, name, middle, high)
+    if (record === undefined || record.seq > seq) {
       high = middle
-      end = found?.offset ?? end
-    } else low = found.offset
+      end = record?.offset ?? end
+    } else low = record.offset
   }
   return { start: low, end }
 }
