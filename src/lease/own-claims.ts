@@ -141,18 +141,15 @@ function remainder(claim: Claim, { holders: leaving, paths }: ReleaseRequest): C
 /** How many broken claims a record keeps. */
 const keptBreaks = 5
 
-export interface BreakAnswer {
-  broken: boolean
-  /** Set if the session has a newer claim than the one to break. */
-  newer?: Claim
-}
-
-/** Removes a claim against its owner's will, and records who did it and why; keeps one with another fence. */
+/**
+ * Removes a claim against its owner's will, and records who did it and why. A claim with another fence stays;
+ * `newer` is one that the session has got since.
+ */
 export function decideBreak(
   record: ClaimsRecord,
   { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
-): Decision<BreakAnswer> {
+): Decision<{ broken: boolean; newer?: Claim }> {
   // An earlier attempt, whose swap won and was overtaken, has left its entry.
   if (
     record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at)

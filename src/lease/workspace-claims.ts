@@ -9,7 +9,6 @@ import { isTurnOver, sessionWork } from './evidence.ts'
 import { isInForce, type Observation } from './force.ts'
 import { heldError } from './claim-words.ts'
 import {
-  type BreakAnswer,
   checkClaim,
   decideBreak,
   decideEndTurn,
@@ -270,7 +269,7 @@ export class WorkspaceClaims {
   async break(
     claim: Pick<Claim, 'session_id' | 'fence'>,
     by: Omit<BrokenClaim, 'session_id' | 'fence'>,
-  ): Promise<BreakAnswer> {
+  ): Promise<{ broken: boolean; newer?: Claim }> {
     return (await this.change((record) => decideBreak(record, claim, by))).answer
   }
 

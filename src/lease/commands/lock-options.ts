@@ -60,14 +60,6 @@ export function readSession(option: string | undefined): string | undefined {
   )
 }
 
-export function needSession(option: string | undefined): string {
-  const session = readSession(option)
-  if (session !== undefined) return session
-  throw new StintError('ARG_ERROR', 'no session given', {
-    hint: 'Give it with --session ID, or in STINT_SESSION_ID.',
-  })
-}
-
 /** Refuses a `--ttl`, in milliseconds, that is longer than any claim lasts. */
 export function assertTtl(ttlMs: number | undefined): void {
   if (ttlMs === undefined || (ttlMs > 0 && ttlMs <= maxTtlMs)) return

@@ -15,7 +15,7 @@ import {
   targetName,
   type WaiterDescription,
 } from './describe.ts'
-import { describeTarget, needSession, openClaims, type TargetChoice, targetOptions } from './lock-options.ts'
+import { describeTarget, openClaims, readSession, type TargetChoice, targetOptions } from './lock-options.ts'
 
 export const lockStatusCommand = defineBareCommand({
   name: 'status',
@@ -48,9 +48,8 @@ export const lockStatusCommand = defineBareCommand({
         throw new StintError('ARG_ERROR', '--session and --fence exclude --all and --watch')
       return await checkedStatus(await openClaims(options, context.warn), session, readFence(fence))
     }
-    const look = options.all
-      ? await everyWorkspace(options, context.warn)
-      : await oneWorkspace(options, context.warn)
+    const claims = options.all ? undefined : await openClaims(options, context.warn)
+    const look = claims ? () => statusOf(claims) : await everyWorkspace(options, context.warn)
     if (intervalMs === undefined) return await look()
     const { watchScreen } = await import('../../cli/terminal/watch-screen.ts')
     const render = (data: LockStatus | AllStatus, screen: Screen) => ({ body: renderLines(data, screen) })
@@ -61,14 +60,8 @@ export const lockStatusCommand = defineBareCommand({
   render: (data, screen) => (data === undefined ? '' : renderLines(data, screen).join('\n')),
 })
 
-type WarnOf = (message: string) => void
 type LockStatus = Awaited<ReturnType<typeof statusOf>>
 type AllStatus = Awaited<ReturnType<Awaited<ReturnType<typeof everyWorkspace>>>>
-
-async function oneWorkspace(options: TargetChoice, warn: WarnOf): Promise<() => Promise<LockStatus>> {
-  const claims = await openClaims(options, warn)
-  return () => statusOf(claims)
-}
 
 async function statusOf(claims: WorkspaceClaims) {
   const view = await claims.read()
@@ -83,7 +76,7 @@ async function statusOf(claims: WorkspaceClaims) {
   }
 }
 
-async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn: WarnOf) {
+async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn: (message: string) => void) {
   if (workspace !== undefined || resource !== undefined)
     throw new StintError('ARG_ERROR', '--all excludes --workspace and --resource')
   const leases = await openLeases(store, warn)
@@ -106,7 +99,11 @@ async function checkedStatus(
   session: string | undefined,
   fence: number | undefined,
 ): Promise<LockStatus> {
-  const sessionId = needSession(session)
+  const sessionId = readSession(session)
+  if (sessionId === undefined)
+    throw new StintError('ARG_ERROR', 'no session given', {
+      hint: 'Give it with --session ID, or in STINT_SESSION_ID.',
+    })
   if ((await claims.check(sessionId, fence)) !== undefined) return await statusOf(claims)
   const since = fence === undefined ? 'does not hold' : 'has lost its claim on'
   throw new StintError('LOCK_LOST', `${sessionId} ${since} ${claims.title}`, { facts: { fence } })
@@ -130,14 +127,13 @@ function renderLines(data: LockStatus | AllStatus, screen: Screen): string[] {
   return lines.length === 0 ? ['no claims'] : lines
 }
 
-interface ShownTarget extends TargetDescription {
-  claims: readonly ClaimDescription[]
-  waiters: readonly WaiterDescription[]
-}
-
 /** A workspace or resource, its claims and its waiters, in lines. */
 export function renderTarget(
-  { claims, waiters, ...target }: ShownTarget,
+  {
+    claims,
+    waiters,
+    ...target
+  }: TargetDescription & { claims: readonly ClaimDescription[]; waiters: readonly WaiterDescription[] },
   screen: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
   return [
