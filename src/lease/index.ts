@@ -65,6 +65,7 @@ export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { type Waiter } from './waiting.ts'
 export { type ClaimsView, WorkspaceClaims } from './workspace-claims.ts'
 export {
+  assertPlainResource,
   fileClaim,
   findWorkspace,
   isOutside,

@@ -113,6 +113,17 @@ export function leaseTarget(
   return resource === undefined ? workspaceTarget(workspace, names) : resourceTarget(resource, names)
 }
 
+/** The plain name of a resource, which users type, cannot be mistaken for a path. */
+const isPlainName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
+
+/** Refuses the name of a resource that a user or a model has typed, unless it is a plain one. */
+export function assertPlainResource(name: string): void {
+  if (isPlainName(name)) return
+  throw new StintError('ARG_ERROR', `${JSON.stringify(name.slice(0, 210))} cannot be a resource`, {
+    hint: 'A resource is named like deploy:prod: a letter or digit, then at most 199 of letters, digits and . _ : / @ + -',
+  })
+}
+
 const maxResourceBytes = 4096
 
 function resourceTarget(name: string, { shared }: WorkspaceNames): LeaseTarget {
@@ -126,8 +137,7 @@ function resourceTarget(name: string, { shared }: WorkspaceNames): LeaseTarget {
   const key = `resource:${name}`
   if (shared === undefined) return { key: keyOf(key), name, whole: wholeWorkspace }
   // Where machines share a register, a key has a limited length; no plain name begins with a hash sign.
-  const isPlain = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/.test(name)
-  return { key: isPlain ? key : `resource:#${md5(key)}`, name, whole: wholeWorkspace }
+  return { key: isPlainName(name) ? key : `resource:#${md5(key)}`, name, whole: wholeWorkspace }
 }
 
 /** Tells from a record whether its claims are on a workspace or a resource. */

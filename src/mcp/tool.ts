@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { StintError } from '../base/errors/stint-error.ts'
 import { visibleText } from '../base/text/escape.ts'
-import { type LeaseStore, WorkspaceClaims } from '../lease/index.ts'
+import { assertPlainResource, type LeaseStore, WorkspaceClaims } from '../lease/index.ts'
 import type { BuiltInStore } from '../session/index.ts'
 import { describeTarget } from '../lease/commands/lock-options.ts'
 import type { HeldClaims } from './held-claims.ts'
@@ -75,6 +75,7 @@ export function openTarget(
     throw new StintError('ARG_ERROR', 'workspace and resource exclude each other', {
       hint: 'Give one of them.',
     })
+  if (resource !== undefined) assertPlainResource(resource)
   return WorkspaceClaims.open(leases, { workspace: workspace && resolve(workspace), resource })
 }
 

@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/define-command.ts'
-import { maxTtlMs, targetKind, WorkspaceClaims } from '../index.ts'
+import { assertPlainResource, maxTtlMs, targetKind, WorkspaceClaims } from '../index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openLeases, storeOption } from '../../cli/store.ts'
@@ -41,6 +41,7 @@ export async function openClaims(
 ): Promise<WorkspaceClaims> {
   if (workspace !== undefined && resource !== undefined)
     throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
+  if (resource !== undefined) assertPlainResource(resource)
   return WorkspaceClaims.open(await openLeases(store, warn), { workspace, resource })
 }
 
