@@ -14,10 +14,10 @@ export function longFunctions(): string[] {
     writeFileSync(config, JSON.stringify({ categories: { correctness: 'off' }, rules }))
     const options = ['--config', config, '--format', 'unix', '--ignore-pattern', '*.test.ts', 'src']
     const oxlint = join(projectRoot, 'node_modules/.bin/oxlint')
-    const { stdout } = spawnSync(oxlint, options, { cwd: projectRoot, encoding: 'utf8' })
-    if (!/^\d+ problems?$|^$/m.test(stdout)) throw new Error(stdout)
-    const findings = stdout.matchAll(/^src\/(\S+?:\d+):\d+: (.*?)\. /gm)
-    return [...findings].map(([, place, message]) => `${place}: ${message}`)
+    const { status, stdout, stderr } = spawnSync(oxlint, options, { cwd: projectRoot, encoding: 'utf8' })
+    const findings = [...stdout.matchAll(/^src\/(\S+?:\d+):\d+: (.*?)\. /gm)]
+    if (status !== (findings.length === 0 ? 0 : 1)) throw new Error(`oxlint failed: ${stdout}${stderr}`)
+    return findings.map(([, place, message]) => `${place}: ${message}`)
   } finally {
     rmSync(directory, { recursive: true })
   }
