@@ -36,6 +36,8 @@ export interface HookContext {
   usesPasses?: boolean
   /** Called when a wait begins; the signal that it returns ends the wait. */
   onWait?: () => AbortSignal
+  /** Called when no wait follows. */
+  endWait?: () => void
   /** Takes the restore points of a turn; absent if the user wants none. */
   points?: TurnPoints
 }
@@ -94,7 +96,8 @@ interface Refusal extends ClaimsView {
 
 /**
  * Claims all workspaces that a call needs, in the order of their keys, or refuses it with the name of the
- * first holder in the way. A refused call gives back what it was granted.
+ * first holder in the way. What a refused call was granted stays the session's until its turn ends: another
+ * call of the session may rely on it already.
  */
 export async function beginCall(happening: Happening, tool: Tool): Promise<Verdict> {
   const { event, choices, context } = happening
@@ -103,16 +106,20 @@ export async function beginCall(happening: Happening, tool: Tool): Promise<Verdi
   for (const target of callTargets(event, tool, choices.scope, context.env)) {
     const claims = WorkspaceClaims.open(context.store, { workspace: target.workspace })
     const outcome = target.claimsNothing
-      ? await passBy(call, claims)
+      ? await checkUnclaimed(call, claims)
       : await claimTarget(call, target, claims)
     if ('refused' in outcome) {
-      await giveBack(grants)
+      context.endWait?.()
+      await greet(call, grants)
       return refuse(call, outcome)
     }
     grants.push(outcome)
   }
+  context.endWait?.()
+  const verdict = await greet(call, grants)
+  // After the restore points: with a pass, the script would let the next call run before they are complete.
   addPasses(call, grants)
-  return greet(call, grants)
+  return verdict
 }
 
 const leftMs = ({ deadline }: Call): number => Math.max(0, deadline - systemClock.mono())
@@ -184,9 +191,9 @@ async function sessionIn(claims: WorkspaceClaims, { sessionId, agent }: Party): 
 
 /**
  * Lets a command run that claims nothing: it may work beside claims on single files, but not beside a claim
- * on all of the workspace. No session claims the path that it asks for.
+ * on all of the workspace. It asks for `.git`, which no session claims by itself.
  */
-async function passBy(call: Call, claims: WorkspaceClaims): Promise<Grant | Refusal> {
+async function checkUnclaimed(call: Call, claims: WorkspaceClaims): Promise<Grant | Refusal> {
   const { path = '' } = claims.target
   const unclaimed = isOutside(claims) ? join(path, '.git') : '.git'
   const request = await requestFor(call, [unclaimed], claims)
@@ -200,12 +207,6 @@ async function passBy(call: Call, claims: WorkspaceClaims): Promise<Grant | Refu
   if (blocker === undefined) return { claims, ...(await claims.read()) }
   await claims.activity.noteBlocked('refusal', request, blocker.refused.by, blocker.observation.now)
   return { claims, ...blocker }
-}
-
-async function giveBack(grants: readonly Grant[]): Promise<void> {
-  for (const { claims, claim, isNew } of grants)
-    if (claim !== undefined && isNew)
-      await claims.release({ sessionId: claim.session_id, firstFence: claim.first_fence })
 }
 
 function refuse({ event, party, choices, deadline }: Call, { refused, observation }: Refusal): Verdict {

@@ -6,7 +6,7 @@ import { LockWorld } from '../../test/support/lock-world.ts'
 import { isRunning, type Running, until } from '../../test/support/world.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
 import { ticksNow } from '../base/process/process-table.ts'
-import { allClaims, type Claim, homeStore, type LeaseStore } from '../lease/index.ts'
+import { allClaims, type Claim, findWorkspace, homeStore, type LeaseStore } from '../lease/index.ts'
 import type { EventChoices } from './begin-call.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
@@ -483,10 +483,13 @@ test('an edit is a matter of the file alone: its own repository, or only itself 
   expect(await theirs({ tool: command('cd vendor/lib && make') })).toBe(true)
 })
 
-test('a call that names files of two repositories needs both, in either order, and a refused one keeps neither', async () => {
+test('a call that names files of two repositories needs both, in either order, and keeps what it was granted to the end of its turn', async () => {
   await using stage = new Stage()
   const [mine, other] = [stage.agent(), stage.agent()]
-  const [one, two] = [stage.repository('one'), stage.repository('two')]
+  // A call asks for its workspaces in the order of their keys.
+  const [one = '', two = ''] = ['one', 'two']
+    .map((name) => stage.repository(name))
+    .toSorted((a, b) => (findWorkspace(a).key < findWorkspace(b).key ? -1 : 1))
   await stage.send('pre', mine.identity, { cwd: two })
   const patch = (...files: string[]) => ({
     name: 'apply_patch',
@@ -496,6 +499,9 @@ test('a call that names files of two repositories needs both, in either order, a
   const files = [join(one, 'a'), join(two, 'b')]
   for (const order of [files, files.toReversed()])
     expect(await stage.refusal(other.identity, { tool: patch(...order) })).toContain('held by a')
+  // Another call of that session may have begun in the first one meanwhile.
+  expect((await stage.held()).map(({ session_id }) => session_id).toSorted()).toEqual(['a', 'b'])
+  await stage.send('stop', other.identity, { sessionId: 'b' })
   expect((await stage.held()).map(({ session_id }) => session_id)).toEqual(['a'])
   await stage.send('stop', mine.identity)
   expect(await stage.refusal(other.identity, { tool: patch(...files) })).toBeUndefined()

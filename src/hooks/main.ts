@@ -127,6 +127,7 @@ async function judgeEvent(
     ticks,
     usesPasses,
     onWait: waitSignal,
+    endWait: () => endingSignals.forEach((signal) => process.removeAllListeners(signal)),
     points,
   }
   const verdict = await handleEvent(event, options, context)
