@@ -99,8 +99,8 @@ async function renew(happening: Happening, claims: WorkspaceClaims): Promise<boo
   const { patienceMs } = hosts[event.host]
   const { record, observation } = await claims.read()
   const ownClaims = record.claims.filter((claim) => isOwn(claim, party) && claim.ends === undefined)
-  if (ownClaims.every((claim) => msUntil(claim, claim.until, observation.now) >= patienceMs / 2))
-    return ownClaims.length > 0
+  if (ownClaims.length === 0) return false
+  if (ownClaims.every((claim) => msUntil(claim, claim.until, observation.now) >= patienceMs / 2)) return true
   const { answer } = await claims.renew(renewalOf(happening))
   return answer.claim !== undefined
 }

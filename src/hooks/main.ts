@@ -25,8 +25,8 @@ import { checkTask, formatResponse, type HookResponse, onFault, recordTask, type
 export type Ended = 'allowed' | 'refused' | undefined
 
 /**
- * Handles the event on stdin, writes the response, and sets the exit code. Run at import by the launcher:
- * before its first `await`, only hoisted functions of this file exist.
+ * Handles the event on stdin, writes the response, and sets the exit code. This runs while the launcher
+ * imports the file: the constants below are not initialised before the first `await`.
  */
 export const ended: Promise<Ended> = runHook(process.argv.slice(2), process.env)
 

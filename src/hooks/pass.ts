@@ -52,7 +52,8 @@ export function passOf(
     return path === '**' ? top : join(top, path)
   })
   if (![...covers, ...(isRepository ? [root] : [])].every(isPlain)) return undefined
-  // The uptime counts sleep and the clock of a claim does not: a pass ends early, never late.
+  // Half of the patience, in seconds: the claim has at least that much left. The uptime counts sleep and the
+  // clock of a claim does not, so a pass ends early, never late.
   const until = Math.floor(uptime + patienceMs / 2000)
   return { key, epoch, until, agent, root, covers: covers.slice(0, maxCovers) }
 }

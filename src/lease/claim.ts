@@ -21,11 +21,11 @@ export interface BrokenClaim {
   fence: number
   by: string
   reason: string | null
-  /** Milliseconds since the epoch. */
+  /** Unix time in milliseconds. */
   at: number
 }
 
-/** A session's claim. `rules.ts` says when it is in force. */
+/** A session's claim. `force.ts` says when it is in force. */
 export interface Claim {
   session_id: string
   /** The processes that the claim belongs to. Empty: it belongs to none, and only its time ends it. */

@@ -113,7 +113,8 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
     const epochs = await epochsOf(files, `${directory}/${key}`).catch(() => [])
     const top = epochs.sort((a, b) => a - b).pop()
     for (const old of epochs) await removeQuietly(files, pathOf(key, old))
-    // A writer that was suspended before its link has created an epoch that was removed before.
+    // If a higher epoch exists, this writer was suspended before its link, and took a number that others had
+    // used and removed meanwhile: its text does not count.
     return top === epoch + 1
   }
 

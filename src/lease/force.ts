@@ -46,9 +46,9 @@ export function forceOf(claim: Claim, observation: Observation): Force | undefin
   const timeLeftMs = msUntil(claim, claim.until, now)
   if (claim.holders.length === 0) return byTime(timeLeftMs)
   const workLeftMs = timeLeftMs + maxWorkMs
-  // The first party that finds a dead agent, or an interrupted turn, sets `ends`.
-  const unseenMs = workLeftMs < 0 ? workLeftMs : leftoverMs
-  const endsLeftMs = claim.ends === undefined ? unseenMs : msUntil(claim, claim.ends, now)
+  // Until a refusal sets `ends`, leftovers count as if this request had found them first.
+  const leftIfFoundNowMs = workLeftMs < 0 ? workLeftMs : leftoverMs
+  const endsLeftMs = claim.ends === undefined ? leftIfFoundNowMs : msUntil(claim, claim.ends, now)
   if (endsLeftMs < 0) return undefined
   // A command of a killed agent counts whether it listens or not: nobody else will end it.
   if (claimLiveness(claim, observation) === 'dead')
