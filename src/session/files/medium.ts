@@ -69,7 +69,7 @@ export class FilesMedium implements BuiltInMedium {
       await this.#home.syncName()
       using staged = await StagedSession.make(this.#home)
       const { root } = this.#home.directoryOf(id).paths
-      const lock = createLock(staged.directory.paths.root, root, id, hold, this.#home.clock.now())
+      const lock = await createLock(staged.directory.paths.root, root, id, hold, this.#home.clock.now())
       await staged.writeNewSession(manifest)
       const directory = await staged.publish(manifest)
       lock.note(undefined)

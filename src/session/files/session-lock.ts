@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { ifExists, unless } from '../../base/fs/exists.ts'
-import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
@@ -115,20 +115,16 @@ export async function acquireLock(
   }
 }
 
-/**
- * Creates the lock of a session that is staged in one directory and will be published in another. No other
- * process knows the staged one, so the first epoch needs no swap.
- */
-export function createLock(
+/** Creates the lock of a session that is staged in one directory and will be published in another. */
+export async function createLock(
   staged: string,
   root: string,
   id: string,
   hold: SessionHold,
   now: number,
-): SessionLock {
+): Promise<SessionLock> {
   const record = newRecord(hold, 1, now)
-  makePrivateDirectory(join(staged, lockKey))
-  createPrivateFile(join(staged, lockKey, '1'), formatLockRecord(id, record))
+  await swapEntry(staged, 0, formatLockRecord(id, record))
   return new SessionLock(root, id, 1, record)
 }
 
