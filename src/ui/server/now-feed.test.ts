@@ -11,6 +11,7 @@ import { until } from '../../../test/support/world.ts'
 interface Tile {
   session_id: string
   state: string
+  work?: unknown
 }
 
 const stateOf = ({ tiles }: { tiles: Tile[] }, id: string): string | undefined =>
@@ -29,7 +30,8 @@ test('an agent that works, another that is refused, and a kill -9 are shown', as
   }
   await until(({ tiles }) => tiles.length === 0)
   const agent = startSession(world, 'working-agent', { calls: 1, hang: 600 })
-  const working = await until((now) => stateOf(now, 'working-agent') === 'working')
+  // The claim is there before the command that it is for.
+  const working = await until(({ tiles }) => tiles[0]?.state === 'working' && tiles[0].work !== null)
   expect(working.tiles[0]).toMatchObject({
     agent: 'Claude Code',
     work: { text: expect.stringMatching(/^runs `.*` \(pid \d+\)$/) },
