@@ -18,7 +18,7 @@ export interface CallTarget {
 
 type Environment = NodeJS.ProcessEnv
 
-/** What a call needs, in the order of the workspaces' keys; empty if no session can hold its files. */
+/** Returns the workspaces and paths that a call needs, by key; none if no session can hold its files. */
 export function callTargets(
   { cwd = process.cwd() }: Pick<HookEvent, 'cwd'>,
   tool: Tool,

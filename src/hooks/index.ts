@@ -1,4 +1,4 @@
-// What other rooms use of the hooks.
+// The door of the hooks: other rooms import from here only.
 export type { AgentName } from './hosts/host.ts'
 export { agentTitle, hosts, isHostName } from './hosts/hosts.ts'
 export { agentHome, agentPrograms, allAgents, hasAgent } from './install/agents.ts'

@@ -114,7 +114,7 @@ const mutations: Mutation[] = [
   { promise: 'blobs are stored', held: () => ({ putBlob: async () => {} }) },
   {
     promise: 'blobs are read',
-    // oxlint-disable-next-line require-yield
+    // oxlint-disable-next-line require-yield -- a blob without bytes yields none
     read: () => ({ async *blob() {} }),
   },
   { promise: 'the state is saved', held: () => ({ saveState: async () => {} }) },

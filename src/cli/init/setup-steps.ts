@@ -25,7 +25,7 @@ import type { Step } from './step.ts'
 
 type Context = Pick<BareContext, 'warn' | 'signal' | 'quiet'>
 
-/** What `stint init` sets up only if its user asks for it. */
+/** The parts that `stint init` sets up only if its user asks for them. */
 export interface SetupExtras {
   timer: boolean
   mcp: boolean

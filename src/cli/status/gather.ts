@@ -50,7 +50,7 @@ export const freshSources: Sources = {
   hooks: readHooks,
 }
 
-/** What a look at this machine has found. */
+/** The result of one look at this machine. */
 export type Look = Awaited<ReturnType<typeof lookAround>>
 
 /** Looks at everything. A part that cannot be read becomes a finding, and the rest is still there. */

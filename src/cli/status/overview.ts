@@ -68,7 +68,7 @@ function readRisks(home: string): RiskData {
   return { vault: existsSync(vault), agents: surveyVault(vault).agents }
 }
 
-/** What dead sessions of agents have left, and the worktrees that agents have made. */
+/** The leftovers of agents' dead sessions, and the worktrees that agents have made. */
 export interface LeftoverData {
   processes: Omit<OrphanedProcess, 'command'>[]
   files: LeftFile[]

@@ -6,7 +6,7 @@ import { formatAge, shortPath } from '../text/format.ts'
 import { type Column, table } from '../text/table.ts'
 import type { AgentData, StatusData } from './gather.ts'
 
-/** What stands for a part that did not answer in time. */
+/** Shown in place of a part that did not answer in time. */
 export const late = '…'
 
 /** A line for each agent: `Codex 0.166.0  hooks in`. */
@@ -100,7 +100,7 @@ function partiesOf({ workspaces, running, at }: StatusData): Party[] {
 
 type Workspace = StatusData['workspaces'][number]
 
-/** Who a claim or a waiter is, and where. The session has a column of its own if its agent is known. */
+/** The agent or session of a claim or waiter, and its place. A known agent's session has its own column. */
 function placeOf(
   party: Workspace['claims'][number] | Workspace['waiters'][number],
   store: Workspace['store'],
@@ -117,7 +117,7 @@ function placeOf(
   }
 }
 
-/** Who works where; `isLong` adds what a screen has no room for in `stint` alone. */
+/** The table of working sessions; `isLong` adds the columns of `stint status`. */
 export function nowLines(data: StatusData, room: number, shown: number, isLong: boolean): string[] {
   const parties = partiesOf(data)
   const columns = isLong ? [...partyColumns, ...detailColumns] : partyColumns
