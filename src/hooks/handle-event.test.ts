@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { isRunning, type Running, until } from '../../test/support/world.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
 import { ticksNow } from '../base/process/process-table.ts'
 import { allClaims, type Claim, findWorkspace, homeStore, type LeaseStore } from '../lease/index.ts'
-import type { EventChoices } from './begin-call.ts'
+import type { EventChoices, HookContext } from './begin-call.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
 import type { EventKind, HostName } from './hosts/host.ts'
@@ -33,6 +33,8 @@ class Stage extends LockWorld {
   /** Milliseconds by which the clock is ahead. */
   ahead = 0
   choices: EventChoices = { scope: 'workspace', hold: 'turn', waitMs: 0 }
+  /** More of the context of events. */
+  context: Partial<HookContext> = {}
   readonly transcript = join(this.tmp, 'transcript.jsonl')
 
   get store(): LeaseStore {
@@ -100,7 +102,8 @@ class Stage extends LockWorld {
       ...more,
     }
     const env = { STINT_HOME: this.home, HOME: join(this.tmp, 'user') }
-    return handleEvent(event, this.choices, { store: this.store, agent, env, ticks: ticksNow() })
+    const context = { store: this.store, agent, env, ticks: ticksNow(), ...this.context }
+    return handleEvent(event, this.choices, context)
   }
 
   /** Whether a call of session b is refused, and why. */
@@ -506,6 +509,32 @@ test('a call that names files of two repositories needs both, in either order, a
   await stage.send('stop', mine.identity)
   expect(await stage.refusal(other.identity, { tool: patch(...files) })).toBeUndefined()
   expect((await stage.held()).map(({ session_id }) => session_id)).toEqual(['b', 'b'])
+})
+
+test('the restore point is complete before a pass lets the next call run, also if the call is refused', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [stage.agent(), stage.agent()]
+  const order: string[] = []
+  const hasPass = (): boolean => existsSync(join(stage.home, 'pass/b'))
+  const begin = async ({ root }: { root: string }) => {
+    order.push(`${basename(root)} ${hasPass() ? 'after' : 'before'} the pass`)
+    return { files: [], more: 0 }
+  }
+  const [one = '', two = ''] = ['one', 'two']
+    .map((name) => stage.repository(name))
+    .toSorted((a, b) => (findWorkspace(a).key < findWorkspace(b).key ? -1 : 1))
+  await stage.send('pre', mine.identity, { cwd: two })
+  stage.context = { usesPasses: true, points: { begin, end: async () => {}, sweep() {}, undone: () => [] } }
+  const input = {
+    command: `*** Begin Patch\n *** Update File: ${join(one, 'a')}\n@@\n *** Update File: ${join(two, 'b')}\n@@\n`,
+  }
+  expect(
+    await stage.refusal(other.identity, { tool: { name: 'apply_patch', use: 'edit', input } }),
+  ).toContain('held by a')
+  expect([order, hasPass()]).toEqual([[`${basename(one)} before the pass`], false])
+  const third = stage.repository('third')
+  expect(await stage.refusal(other.identity, { cwd: third })).toBeUndefined()
+  expect([order[1], hasPass()]).toEqual(['third before the pass', true])
 })
 
 test('a directory that is gone is judged by its nearest parent', async () => {
