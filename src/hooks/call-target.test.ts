@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callTargets, commandDirectory, touchedPaths } from './call-target.ts'
+import { callTargets, commandDirectories, touchedPaths } from './call-target.ts'
 
 test('each file of a patch is listed once', () => {
   const command = `*** Begin Patch
@@ -50,8 +50,29 @@ test.each([
   ['cdx && make', '/w'],
   ['(cd sub && make)', '/w'],
   ['cd a b && make', '/w'],
+  ['cd /etc/passwd; make', '/w'],
+  ["git -C ../other commit -m 'a; b'", '/other'],
 ])('the command %j belongs to %s', (command, directory) => {
-  expect(commandDirectory({ input: { command } }, '/w', { HOME: '/home/u' })).toBe(directory)
+  expect(commandDirectories({ input: { command } }, '/w', { HOME: '/home/u' })).toEqual([directory])
+})
+
+test.each([
+  ['git -C ../other pull && make', '/other'],
+  ['git -C ../other pull\nmake', '/other'],
+  ['cd ../other && make && cd - && make', '/other'],
+  ['cd /etc; make; (cd /w && make)', '/etc'],
+])('the command %j belongs to %s and to the agent', (command, directory) => {
+  expect(commandDirectories({ input: { command } }, '/w', {})).toEqual([directory, '/w'])
+})
+
+test.each([
+  [{ dir_path: 'lib' }, '/w/lib'],
+  [{ directory: '/etc' }, '/etc'],
+  [{ workdir: '/etc' }, '/etc'],
+  [{ working_directory: '../v' }, '/v'],
+  [{ workdir: 7 }, '/w'],
+])('a command with %j belongs to %s', (input, directory) => {
+  expect(commandDirectories({ input: { command: 'make', ...input } }, '/w', {})).toEqual([directory])
 })
 
 test('a patch in a command needs its files, too', () => {

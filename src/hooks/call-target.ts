@@ -26,12 +26,13 @@ export function callTargets(
   env: Environment,
 ): CallTarget[] {
   const isShell = tool.use === 'shell'
-  const directory = commandDirectory(tool, cwd, env)
+  const directories = commandDirectories(tool, cwd, env)
+  const [directory = cwd] = directories
   // Codex reports a patch as a command, if its model writes `apply_patch <<'EOF'`, and applies it itself.
   const files = isShell ? patchedFiles(String(tool.input.command)) : touchedPaths(tool)
   const targets = files.flatMap((file) => fileTarget(resolve(directory, file), scope, env))
   if (isShell || files.length === 0)
-    targets.push(...directoryTarget(directory, isShell ? scope : 'workspace', env))
+    for (const each of directories) targets.push(...directoryTarget(each, isShell ? scope : 'workspace', env))
   return mergeTargets(targets)
 }
 
@@ -99,22 +100,32 @@ const literalWord = String.raw`('[^']*'|"[^"$\`\\]*"|[\w@%+=:,./~-]+)`
 const leadingCd = new RegExp(String.raw`^cd[ \t]+(?:--[ \t]+)?${literalWord}[ \t]*(&&|;|\n)\s*`)
 const leadingGitDirectory = new RegExp(String.raw`^git[ \t]+-C[ \t]+${literalWord}[ \t]+`)
 
+/** The fields in which tools name the directory of a command: Gemini CLI and Qwen Code, OpenCode, Cursor. */
+const directoryFields = ['dir_path', 'directory', 'workdir', 'working_directory']
+
 /**
- * The directory that a command belongs to: the agent's, or the one of a literal `cd DIR &&`, `cd DIR;` or
- * `git -C DIR` with which it begins. Other paths in a command are not followed.
+ * The directories that a command belongs to. The first is the agent's, or the one of a literal `cd DIR &&`,
+ * `cd DIR;` or `git -C DIR` with which it begins. The agent's is the second, if the command may come back to
+ * it: behind that git, or by another `cd`. Other paths in a command are not followed.
  */
-export function commandDirectory(tool: Pick<Tool, 'input'>, cwd: string, env: Environment): string {
+export function commandDirectories(tool: Pick<Tool, 'input'>, cwd: string, env: Environment): string[] {
   const { command } = tool.input
-  let directory = cwd
+  const named = directoryFields.map((field) => tool.input[field]).find((value) => typeof value === 'string')
+  const start = resolve(cwd, named ?? '')
+  let directory = start
+  let behind = /\b(?:cd|popd)\b/
   let rest = typeof command === 'string' ? command.trimStart() : ''
   for (;;) {
     const [all, word, separator] = leadingCd.exec(rest) ?? leadingGitDirectory.exec(rest) ?? []
-    if (all === undefined || word === undefined) return directory
+    if (all === undefined || word === undefined) break
     const next = resolve(directory, withoutQuotes(word, env))
     // After a `cd` that fails, `;` goes on in the same directory.
-    if (separator === undefined || separator === '&&' || existsSync(next)) directory = next
+    if (separator === undefined || separator === '&&' || existsSync(`${next}/.`)) directory = next
+    if (separator === undefined) behind = /[;&|\n]/
     rest = rest.slice(all.length)
   }
+  const comesBack = directory !== start && behind.test(rest.replaceAll(/'[^']*'|"[^"]*"/g, ''))
+  return comesBack ? [directory, start] : [directory]
 }
 
 const withoutQuotes = (word: string, { HOME = '~' }: Environment): string =>
