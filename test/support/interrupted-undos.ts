@@ -72,13 +72,13 @@ export class InterruptedUndos extends PointWorld {
 
   /** Lets the first call with this name and path fail; returns what the user reads, and if files changed. */
   async failCall(call: string, error: number): Promise<{ stderr: string; isUnchanged: boolean }> {
-    await this.countCalls()
     for (;;) {
+      await this.countCalls()
       const at = this.#logged().indexOf(call) + 1
       if (at === 0) throw new Error(`an undo makes no call: ${call}`)
       this.#restore()
       const { stderr } = await this.#undo(['--yes'], at, 'error', error)
-      // The number of a call differs between two undos if one of them had to wait.
+      // The number of a call differs between two undos if one of them had to wait: count again.
       if (this.#logged()[at - 1] !== call) continue
       return { stderr, isUnchanged: JSON.stringify([...this.files()]) === JSON.stringify([...this.#after]) }
     }
