@@ -16,34 +16,6 @@ export function mountsBeneath(path: string, mountinfo: string = readMountinfo())
   return points
 }
 
-/** A mounted file system. */
-export interface Mount {
-  point: string
-  /** `ext4`, `tmpfs`, `nfs4`, `fuse.sshfs`, … */
-  type: string
-  source: string
-  options: string[]
-}
-
-/**
- * The mount that a real path is on: the one with the longest matching mount point, and of several at one
- * point the last. Undefined on systems without /proc.
- */
-export function mountHolding(path: string, mountinfo: string = readMountinfo()): Mount | undefined {
-  let mount: Mount | undefined
-  for (const line of mountinfo.split('\n')) {
-    const [before = '', after = ''] = line.split(' - ')
-    const [, , , , escaped, options = ''] = before.split(' ')
-    const [type, source = '', superOptions = ''] = after.split(' ')
-    if (escaped === undefined || type === undefined) continue
-    const point = unescapeMountPath(escaped)
-    const holds = path === point || path.startsWith(point === '/' ? '/' : `${point}/`)
-    if (!holds || point.length < (mount?.point.length ?? 0)) continue
-    mount = { point, type, source, options: [...options.split(','), ...superOptions.split(',')] }
-  }
-  return mount
-}
-
 /** The characters that mountinfo escapes in a path. The backslash is first: all the escapes contain one. */
 const mountEscapes = [
   ['\\', '\\134'],

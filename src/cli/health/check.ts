@@ -23,27 +23,11 @@ export const fail = (name: string, text: string, fix: string): Check => ({ name,
 
 export const isFinding = ({ level }: Check): boolean => level !== 'ok'
 
-export function countLevels(checks: readonly Check[]): Record<Level, number> {
-  const counts = { ok: 0, warn: 0, fail: 0 }
-  for (const { level } of checks) counts[level] += 1
-  return counts
-}
-
 /** Collects checks. A look that throws becomes a failed check, so one fault never hides the rest. */
 export class Examination {
   readonly checks: Check[] = []
-  readonly #onCheck: (check: Check) => void
 
-  constructor(onCheck: (check: Check) => void = () => {}) {
-    this.#onCheck = onCheck
-  }
-
-  add(...checks: readonly Check[]): void {
-    for (const check of checks) this.#onCheck(check)
-    this.checks.push(...checks)
-  }
-
-  /** Returns what a look finds; undefined if it throws. A failure is a check, if it `isReported`. */
+  /** Returns what a look finds; undefined if it throws, which becomes a check if it `isReported`. */
   async look<Found>(
     name: string,
     find: () => Found | Promise<Found>,
@@ -52,7 +36,7 @@ export class Examination {
     try {
       return await find()
     } catch (error) {
-      if (isReported) this.add(failedLook(name, error))
+      if (isReported) this.checks.push(failedLook(name, error))
       return undefined
     }
   }
@@ -61,9 +45,8 @@ export class Examination {
   async check(
     name: string,
     find: () => Check | readonly Check[] | Promise<Check | readonly Check[]>,
-    isReported = true,
   ): Promise<void> {
-    this.add(...[(await this.look(name, find, isReported)) ?? []].flat())
+    this.checks.push(...[(await this.look(name, find)) ?? []].flat())
   }
 }
 
@@ -94,8 +77,7 @@ export function renderCheck(
   const labelColumns = 4 + 2 + nameWidth + 2
   const margin = ' '.repeat(labelColumns)
   const room = Math.max(leastColumns, columns - labelColumns)
-  const wrapped = (line: string, hanging = 0): string[] => wrap(line, room, hanging)
-  const [first = '', ...rest] = wrapped(shortenPaths(text, room))
-  const fixes = fix === null ? [] : wrapped(`→ ${fix}`, 2).map((line) => line.replace('→', paint.dim('→')))
+  const [first = '', ...rest] = wrap(shortenPaths(text, room), room)
+  const fixes = fix === null ? [] : wrap(`→ ${fix}`, room, 2).map((line) => line.replace('→', paint.dim('→')))
   return [`${label}${first}`, ...[...rest, ...fixes].map((line) => `${margin}${line}`)]
 }

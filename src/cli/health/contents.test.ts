@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { SessionState } from '../../session/store.ts'
 import { ok, warn } from './check.ts'
 import { judgeLeases, judgeOrphans, judgeSessions } from './contents.ts'
@@ -36,15 +36,4 @@ test('damaged and locked sessions each get a check with a fix; crashed ones need
   ])
   const [many] = judgeSessions(sessions('damaged', 'damaged', 'damaged', 'damaged'))
   expect(many?.text).toBe('4 damaged: ses_0, ses_1, ses_2 and others')
-})
-
-test('the fix fits the place where the sessions are kept', () => {
-  const fixIn = (place: 'files' | 'server') => judgeSessions(sessions('damaged'), place)[0]?.fix
-  vi.stubEnv('STINT_STORE', 'postgres://db')
-  try {
-    expect(fixIn('files')).toBe('STINT_STORE=files stint sessions repair ses_0')
-    expect(fixIn('server')).toMatch(/^`stint sessions verify ses_0` shows the damage; restore/)
-  } finally {
-    vi.unstubAllEnvs()
-  }
 })

@@ -37,31 +37,25 @@ export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]):
 }
 
 /** One check for each state that needs attention, the worst first. */
-export function judgeSessions(
-  sessions: readonly Pick<SessionSummary, 'id' | 'state'>[],
-  place: 'files' | 'server' = 'files',
-): Check[] {
+export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'state'>[]): Check[] {
   const idsIn = (state: SessionState): string[] =>
     sessions.filter((session) => session.state === state).map(({ id }) => id)
   const [damaged, locked, crashed] = [idsIn('damaged'), idsIn('locked'), idsIn('crashed')]
-  // A command uses the server that STINT_STORE names, unless it is told otherwise.
-  const isElsewhere = place === 'files' && !['', 'files'].includes(process.env.STINT_STORE ?? '')
-  const stint = `${isElsewhere ? 'STINT_STORE=files ' : ''}stint`
   const checks: Check[] = []
-  if (damaged.length > 0) {
-    // `stint sessions repair` works on files only.
-    const fix =
-      place === 'files'
-        ? `${stint} sessions repair ${damaged[0]}`
-        : `\`stint sessions verify ${damaged[0]}\` shows the damage; restore the session from a backup of the database.`
-    checks.push(fail('sessions', `${damaged.length} damaged: ${listIds(damaged)}`, fix))
-  }
+  if (damaged.length > 0)
+    checks.push(
+      fail(
+        'sessions',
+        `${damaged.length} damaged: ${listIds(damaged)}`,
+        `stint sessions repair ${damaged[0]}`,
+      ),
+    )
   if (locked.length > 0)
     checks.push(
       warn(
         'sessions',
         `${locked.length} held by a process that cannot be seen from here: ${listIds(locked)}`,
-        `End that process; if it is gone for good: ${stint} sessions unlock ${locked[0]}`,
+        `End that process; if it is gone for good: stint sessions unlock ${locked[0]}`,
       ),
     )
   if (checks.length > 0) return checks

@@ -1,22 +1,24 @@
-import { accessSync, constants, realpathSync, statfsSync } from 'node:fs'
+import { accessSync, constants, linkSync, lstatSync, renameSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorEntry } from '../../base/errors/error-table.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
-import { listIfReadable, lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
+import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
-import { type Mount, mountHolding } from '../../base/fs/mounts.ts'
-import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
+import { createPrivateFile, makePrivateDirectory, ownDirectoryProblem } from '../../base/fs/private-file.ts'
 import { nonDirectoryOn } from '../../base/fs/paths.ts'
-import { geteuid } from '../../base/process/platform.ts'
+import { removeTree } from '../../base/fs/remove-tree.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
+import { ulid } from '../../base/text/id.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import { createScratch } from '../../scratch/index.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** One of the two directories that stint keeps things in. */
-export type DirectoryRole = 'home' | 'temp'
+type DirectoryRole = 'home' | 'temp'
 
 /** The variable that sets the path of each directory. */
-export const directoryVariable: Readonly<Record<DirectoryRole, string>> = {
+const directoryVariable: Readonly<Record<DirectoryRole, string>> = {
   home: 'STINT_HOME',
   temp: 'STINT_TMP_ROOT',
 }
@@ -26,12 +28,10 @@ export interface DirectoryFacts {
   path: string
   /** Undefined if the directory does not exist yet. */
   self?: { problem?: string; mode: number }
-  /** Undefined if the parent does not exist or is not a directory. */
-  parent?: { mode: number; uid: number }
+  /** The mode of its parent; undefined if that does not exist or is not a directory. */
+  parentMode?: number
   /** Why a missing directory cannot be made, as far as that is known without trying. */
   obstacle?: string
-  /** Names of entries that other users may read or write. */
-  open: string[]
 }
 
 /** Checks whether a directory can be used, or made where it does not exist yet, and by this user only. */
@@ -45,10 +45,9 @@ function readDirectory(path: string): DirectoryFacts {
   const parent = statIfExists(dirname(path))
   return {
     path,
-    self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
-    parent: parent?.isDirectory() ? { mode: parent.mode & 0o7777, uid: parent.uid } : undefined,
+    self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o777 },
+    parentMode: parent?.isDirectory() ? parent.mode & 0o7777 : undefined,
     obstacle: self === undefined ? obstacleIn(dirname(path)) : undefined,
-    open: self?.isDirectory() ? listIfReadable(path).filter((name) => isOpen(join(path, name))) : [],
   }
 }
 
@@ -64,139 +63,160 @@ function obstacleIn(parent: string): string | undefined {
   }
 }
 
-const isOpen = (path: string): boolean => {
-  const stat = lstatIfExists(path)
-  return stat !== undefined && !stat.isSymbolicLink() && (stat.mode & 0o077) !== 0
-}
-
 /** Other users must not be able to change or replace the directory, and should not be able to read it. */
-export function judgeDirectory(role: DirectoryRole, facts: DirectoryFacts, uid: number = geteuid()): Check {
-  const { self, parent, obstacle, open } = facts
+export function judgeDirectory(role: DirectoryRole, facts: DirectoryFacts): Check {
+  const { self, parentMode, obstacle } = facts
   const path = visibleText(facts.path)
   const above = visibleText(dirname(facts.path))
   const variable = directoryVariable[role]
-  const unsafe = errorEntry(role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE').entry.hint
   const restrict = `chmod 700 ${shellWord(path)}`
   if (obstacle !== undefined)
     return fail(role, `${path} cannot be made: ${obstacle}`, `Set ${variable} to a directory of yours.`)
-  if (parent === undefined)
+  if (parentMode === undefined)
     return fail(
       role,
       `there is no directory ${above} to make it in`,
       `mkdir -p ${shellWord(above)}, or set ${variable}.`,
     )
-  if (self?.problem !== undefined) return fail(role, `${path} ${self.problem}`, unsafe)
-  if ((parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0)
+  if (self?.problem !== undefined) {
+    const { entry } = errorEntry(role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE')
+    return fail(role, `${path} ${self.problem}`, entry.hint)
+  }
+  if ((parentMode & 0o002) !== 0 && (parentMode & 0o1000) === 0)
     return fail(role, `any user can replace ${path}`, `chmod +t ${shellWord(above)}`)
   if (self === undefined) return ok(role, `${path}, made when it is first needed`)
-  const mode = `mode ${(self.mode & 0o777).toString(8)}`
+  const mode = `mode ${self.mode.toString(8)}`
   if ((self.mode & 0o022) !== 0) return fail(role, `other users can write to ${path} (${mode})`, restrict)
   if ((self.mode & 0o700) !== 0o700) return fail(role, `you cannot use ${path} (${mode})`, restrict)
   if ((self.mode & 0o055) !== 0) return warn(role, `other users can list ${path} (${mode})`, restrict)
-  if (open.length > 0 && role === 'home')
-    return warn(
-      role,
-      `other users can read ${visibleText(open.join(', '))} in ${path}`,
-      `chmod -R go= ${shellWord(path)}`,
-    )
-  if (parent.uid !== 0 && parent.uid !== uid)
-    return warn(role, `user ${parent.uid} can replace ${path}`, unsafe)
   return ok(role, path)
 }
 
 /** Returns the directory itself, or the nearest existing one above it. */
-export function nearestDirectory(path: string): string {
+function nearestDirectory(path: string): string {
   const exists = lstatIfExists(path)?.isDirectory() ?? false
   return exists || dirname(path) === path ? path : nearestDirectory(dirname(path))
 }
 
-/** File systems that several machines can mount, each with its own cached view of a directory. */
-const network =
-  /^(nfs\d?|cifs|smb\d|smbfs|afs|ceph|lustre|gpfs|beegfs|glusterfs|fuse\.(sshfs|glusterfs|ceph.*|s3fs|gcsfuse|rclone))$/
-/** File systems through which a virtual machine sees directories of its host. */
-const sharedByHost = /^(9p|virtiofs|vboxsf|drvfs|prl_fs|fuse\.vmhgfs-fuse)$/
-const memory = /^(tmpfs|ramfs)$/
+const onNetwork = (name: string): Omit<Check, 'name'> => ({
+  level: 'fail',
+  text: `it is on ${name}: over a network, listings may be out of date, and locks rely on them`,
+  fix: 'Set STINT_HOME to a directory on a local disk.',
+})
 
-/** Checks the kind of file system under a directory, and how it is mounted. */
-export const checkMount = (role: DirectoryRole, path: string): Check =>
-  judgeMount(role, mountHolding(realpathSync(nearestDirectory(path))))
-
-/** Can a file system of this kind hold what stint keeps there? */
-export function judgeMount(role: DirectoryRole, mount: Mount | undefined): Check {
-  const name = `${role} mount`
-  if (mount === undefined) return ok(name, 'this system does not say what kind it is')
-  const { type, options } = mount
-  const what = `${type} at ${visibleText(mount.point)}`
-  const elsewhere = `Set ${directoryVariable[role]} to a directory on a local disk.`
-  if (options.includes('ro')) return fail(name, `${what} is read-only`, `Mount it writable, or: ${elsewhere}`)
-  if (network.test(type))
-    return role === 'home'
-      ? fail(name, `${what}: over a network, listings may be out of date, and locks rely on them`, elsewhere)
-      : warn(name, `${what}: every file of a run goes over the network`, elsewhere)
-  if (sharedByHost.test(type))
-    return warn(
-      name,
-      `${what} is shared from another machine: slow, and not everything works as on a disk`,
-      elsewhere,
-    )
-  if (role === 'home' && memory.test(type))
-    return warn(name, `${what} is in memory: sessions are lost at a restart`, elsewhere)
-  if (role === 'home' && type === 'overlay')
-    return warn(
-      name,
-      `${what} is removed with its container, and the sessions with it`,
-      'Set STINT_HOME to a volume.',
-    )
-  if (role === 'temp' && options.includes('noexec'))
-    return warn(name, `${what} is noexec: programs that unpack others there cannot start them`, elsewhere)
-  return ok(name, what)
+/** The file systems that are no good place for the home, by their numbers in statfs(2) on Linux. */
+const unfitFileSystems: Readonly<Record<number, Omit<Check, 'name'>>> = {
+  0x6969: onNetwork('NFS'),
+  0x517b: onNetwork('SMB'),
+  0xfe534d42: onNetwork('SMB'),
+  0xff534d42: onNetwork('CIFS'),
+  0x00c36400: onNetwork('Ceph'),
+  0x01021994: {
+    level: 'warn',
+    text: 'it is in memory (tmpfs): sessions are lost at a restart',
+    fix: 'Set STINT_HOME to a directory on a local disk.',
+  },
+  0x794c7630: {
+    level: 'warn',
+    text: 'it is in a layer of a container (overlay), and is removed with it',
+    fix: 'Set STINT_HOME to a volume.',
+  },
 }
 
-/** The space left on a file system for this user; some is reserved for root. */
+/** Can a file system of this type hold the home? */
+export function judgeFileSystem(type: number): Check {
+  const name = 'home mount'
+  return { name, ...(unfitFileSystems[type] ?? ok(name, 'on a local disk, as far as the system tells')) }
+}
+
+export const checkFileSystem = (home: string): Check =>
+  judgeFileSystem(statfsSync(nearestDirectory(home)).type)
+
+/** The space left on a file system for this user, in bytes; some more is reserved for root. */
 export interface Space {
   path: string
   free_bytes: number
+  /** 0 where the file system reports no size. */
   total_bytes: number
-  /** How many more files can be made; both 0 where the file system sets no limit. */
-  free_files: number
-  total_files: number
 }
 
 /** Reads the space under a path; for a missing path, that of the directory in which it would be made. */
 export function readSpace(path: string): Space {
-  const { bavail, blocks, bsize, ffree, files } = statfsSync(nearestDirectory(path))
-  return {
-    path,
-    free_bytes: bavail * bsize,
-    total_bytes: blocks * bsize,
-    free_files: ffree,
-    total_files: files,
-  }
+  const { bavail, blocks, bsize } = statfsSync(nearestDirectory(path))
+  return { path, free_bytes: bavail * bsize, total_bytes: blocks * bsize }
 }
 
 const mebibyte = 1 << 20
 const gibibyte = 1 << 30
 /** With less than this, a run can hardly start, and a session cannot go on. */
 const leastBytes = 16 * mebibyte
-const leastFiles = 100
 const fewBytes = 512 * mebibyte
-const fewFiles = 10_000
 /** On a disk that is this full, even a few GiB are soon gone. */
 const fullShare = 0.95
 
 /** A small file system may be meant to be small, so the space that is left counts first. */
-export function judgeSpace(name: string, space: Space): Check {
-  const { free_bytes: bytes, total_bytes, free_files: files, total_files } = space
-  // Some file systems report no size at all: that does not make them full.
+export function judgeSpace(name: string, { free_bytes, total_bytes }: Space): Check {
   if (total_bytes === 0) return ok(name, 'its file system has no size')
-  const used = 1 - bytes / total_bytes
-  const isLimited = total_files > 0
-  const text = `${formatBytes(bytes)} free of ${formatBytes(total_bytes)}${
-    isLimited && files < fewFiles ? `, room for ${files} files` : ''
-  }`
+  const used = 1 - free_bytes / total_bytes
+  const text = `${formatBytes(free_bytes)} free of ${formatBytes(total_bytes)}`
   const fix =
     'Free some space there; `stint sweep` removes what dead runs left, `stint sessions list --sort size` shows what sessions take.'
-  if (bytes < leastBytes || (isLimited && files < leastFiles)) return fail(name, text, fix)
-  const isScarce = bytes < fewBytes || (used > fullShare && bytes < 4 * gibibyte)
-  return isScarce || (isLimited && files < fewFiles) ? warn(name, text, fix) : ok(name, text)
+  if (free_bytes < leastBytes) return fail(name, text, fix)
+  const isScarce = free_bytes < fewBytes || (used > fullShare && free_bytes < 4 * gibibyte)
+  return isScarce ? warn(name, text, fix) : ok(name, text)
+}
+
+/** Tries what the home must be able to do, there or where it would be made. */
+export function tryHome(home: string): Check {
+  const directory = join(nearestDirectory(home), `.stint-doctor-${ulid()}`)
+  try {
+    return tryFiles('home', directory)
+  } finally {
+    removeTree(directory)
+  }
+}
+
+/** Tries what the temp directory must be able to do, in a scratch like that of any run. */
+export function tryTemp(): Check {
+  const scratch = createScratch({ command: 'stint doctor' })
+  try {
+    return tryFiles('temp', join(scratch.path, 'trial'))
+  } finally {
+    scratch.remove()
+  }
+}
+
+/** Tries each kind of call in a new directory: the name of a file system says little about what it can do. */
+function tryFiles(role: DirectoryRole, directory: string): Check {
+  const at = (name: string): string => join(directory, name)
+  const trials: [failure: string, attempt: () => void][] = [
+    [
+      'files cannot be made there',
+      () => {
+        makePrivateDirectory(directory)
+        for (const name of ['file', 'next']) createPrivateFile(at(name), name)
+      },
+    ],
+    ['files there cannot be replaced in one step', () => renameSync(at('next'), at('file'))],
+  ]
+  if (role === 'home')
+    trials.push(
+      [
+        'there are no hard links, which claims and the locks of sessions are made of',
+        () => linkSync(at('file'), at('second')),
+      ],
+      ['nothing there can be made durable', () => nodeDisk.syncDirectory(directory)],
+    )
+  const name = `${role} files`
+  const fix = `Set ${directoryVariable[role]} to a directory of yours on a local disk with free space.`
+  for (const [failure, attempt] of trials)
+    try {
+      attempt()
+    } catch (error) {
+      return fail(name, `${failure} (${errorCode(error) ?? errorMessage(error)})`, fix)
+    }
+  const isPrivate = [at('file'), directory].every((path) => (lstatSync(path).mode & 0o077) === 0)
+  return isPrivate
+    ? ok(name, 'made, replaced and linked files: all works')
+    : warn(name, 'files there cannot be made private', fix)
 }

@@ -24,10 +24,7 @@ test('a server without our tables fails, and passes after its fix; a read-only s
   const before = await diagnose(world)
   expect(before).toMatchObject({ level: 'fail', fix: expect.stringContaining('stint postgres migrate') })
   expect((await world.stint(['postgres', 'migrate'])).code).toBe(0)
-  expect(await diagnose(world)).toMatchObject({
-    level: 'ok',
-    text: expect.stringMatching(/^schema version \d+, /),
-  })
+  expect(await diagnose(world)).toMatchObject({ level: 'ok' })
   await server.pool({ database }).query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
   expect(await diagnose(world)).toMatchObject({ level: 'fail', text: expect.stringContaining('no writes') })
 })

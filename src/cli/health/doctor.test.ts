@@ -6,7 +6,6 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -62,9 +61,9 @@ test('on a healthy machine every check passes, in the documented order, and noth
   const { code, checks, counts } = await diagnose(world)
   expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
   expect(code).toBe(0)
-  const names = ['node', 'processes', 'guard', 'home', 'home mount', 'home space', 'leases', 'home files']
-  const others = ['points', 'sessions', 'temp', 'temp mount', 'temp space', 'temp files', 'orphans']
-  expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks'])
+  const names = ['node', 'processes', 'home', 'temp', 'home disk', 'temp disk', 'leases', 'sessions']
+  const others = ['points', 'orphans', 'hooks', 'home mount', 'home files', 'temp files']
+  expect(checks.map(({ name }) => name)).toEqual([...names, ...others])
   const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
   for (const { name } of checks) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'))
   expect(counts.ok + counts.warn).toBe(checks.length)
@@ -90,12 +89,12 @@ test('an impossible home and a missing temp directory fail, and the other checks
   writeFileSync(join(world.tmp, 'file'), '')
   const below = await diagnose(world, { STINT_HOME: join(world.tmp, 'file/home') })
   expect(below.of('home')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_HOME') })
-  expect(below.checks.at(-1)?.name).toBe('hooks')
+  expect(below.of('hooks')).toHaveLength(1)
   const env = { STINT_HOME: 'relative', STINT_TMP_ROOT: join(world.tmp, 'nowhere') }
-  const { of, checks } = await diagnose(world, env)
+  const { of } = await diagnose(world, env)
   expect(of('home')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('absolute') })
   expect(of('temp')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_TMP_ROOT') })
-  expect(checks.at(-1)?.name).toBe('hooks')
+  expect(of('hooks')).toHaveLength(1)
 })
 
 const inMount = async (world: NewUser, options: string, target: string, before = ':'): Promise<Diagnosis> => {
@@ -109,35 +108,11 @@ test('a home in memory, on a read-only disk and on a full disk get different fin
   expect(memory.of('home mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('memory') })
   expect(memory.of('home files')[0]?.level).toBe('ok')
   const closed = await inMount(world, '-o mode=700,ro', world.home)
-  expect(closed.of('home mount')[0]).toMatchObject({
-    level: 'fail',
-    text: expect.stringContaining('read-only'),
-  })
   expect(closed.of('home files')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('EROFS') })
   const fill = `head -c 2000000 /dev/zero > "${world.home}/full" 2>/dev/null`
   const full = await inMount(world, '-o mode=700,size=1m', world.home, fill)
-  expect(full.of('home space')[0]?.level).toBe('fail')
+  expect(full.of('home disk')[0]?.level).toBe('fail')
   expect([full.of('home files')[0]?.level, full.code]).toEqual(['fail', 4])
-})
-
-test('a temp directory without free inodes fails, and one mounted noexec warns', async () => {
-  await using world = new NewUser()
-  const few = await inMount(world, '-o mode=700,nr_inodes=60', world.tmp, `mkdir "${world.home}"`)
-  expect(few.of('temp space')[0]).toMatchObject({
-    level: 'fail',
-    text: expect.stringMatching(/room for \d+ files/),
-  })
-  const noexec = await inMount(world, '-o mode=700,noexec', world.tmp)
-  expect(noexec.of('temp mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('noexec') })
-})
-
-test('a doctor removes what an earlier one left when it was killed', async () => {
-  await using world = new NewUser()
-  const [old, young] = ['.stint-doctor-OLD', '.stint-doctor-YOUNG'].map((name) => join(world.home, name))
-  for (const path of [old, young]) mkdirSync(join(path ?? '', 'in'), { recursive: true, mode: 0o700 })
-  utimesSync(old ?? '', 1, 1)
-  await diagnose(world)
-  expect(readdirSync(world.home)).toEqual(['.stint-doctor-YOUNG'])
 })
 
 test('orphans, claims and unreadable records are found', async () => {

@@ -1,17 +1,10 @@
 import { join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { lstatIfExists } from '../../base/fs/exists.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import {
-  agentTargets,
-  agentTitle,
-  allAgents,
-  type Examined,
-  hasAgent,
-  loadExamination,
-  readSettingsFile,
-} from '../../hooks/index.ts'
+import { agentTitle, allAgents, type Examined, hasAgent, loadExamination } from '../../hooks/index.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { createScratch } from '../../scratch/index.ts'
 import { shortPath } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
@@ -34,10 +27,8 @@ export async function findHooks(
   workspace: string,
   { askGit = hasGitGuard(workspace), trialIn }: { askGit?: boolean; trialIn?: string } = {},
 ): Promise<HooksFound> {
-  const isWorthALook = askGit || mayHaveHooks(workspace)
-  // Loaded only then: most users have no hooks.
-  const { examineInstalled } = isWorthALook ? await loadExamination() : {}
-  const hooks = (await examineInstalled?.(workspace, { askGit, trialIn })) ?? []
+  const { examineInstalled } = await loadExamination()
+  const hooks = await examineInstalled(workspace, { askGit, trialIn })
   const agents = new Set<string>(hooks.map(({ agent }) => agent))
   return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }
 }
@@ -46,15 +37,15 @@ export async function findHooks(
 const hasGitGuard = (workspace: string): boolean =>
   readSmallFile(join(workspace, '.git/hooks/pre-commit'))?.includes('stint') ?? false
 
-/** Most users have no hooks, and then the code that understands settings need not be loaded. */
-const mayHaveHooks = (workspace: string): boolean =>
-  agentTargets(workspace).some(({ path }) => mentionsStint(path))
-
-/** True for a file that cannot be read: the closer look says why. */
-const mentionsStint = (path: string): boolean =>
-  ifPossible(() =>
-    lstatIfExists(path) === undefined ? false : readSettingsFile(path).bytes?.includes('stint') === true,
-  ) ?? true
+/** Runs each installed hook as its agent would. Without a usable temp directory, hooks are only read. */
+export async function tryHooks(): Promise<HooksFound> {
+  const scratch = ifPossible(() => createScratch({ command: 'stint doctor' }))
+  try {
+    return await findHooks(findWorkspace().path, { askGit: true, trialIn: scratch?.dir('hooks') })
+  } finally {
+    scratch?.remove()
+  }
+}
 
 export function judgeHooks({ hooks, without }: HooksFound): Check[] {
   const checks = hooks.flatMap(judgeHook)

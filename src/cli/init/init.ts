@@ -7,7 +7,7 @@ import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/stdio.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { tryHooks } from '../health/doctor.ts'
+import { judgeHooks, tryHooks } from '../health/hooks.ts'
 import { type Check, isFinding } from '../health/check.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { showWork } from '../terminal/progress.ts'
@@ -88,7 +88,7 @@ async function setUp(
   const data: InitData = { dry_run: flags.dryRun, removes: false, steps, trial: [], data: null, next: [] }
   if (flags.dryRun) return data
   assertDone(steps, data)
-  const trial = await showWork('trying the hooks', context, tryHooks)
+  const trial = judgeHooks(await showWork('trying the hooks', context, tryHooks))
   // A check names its file first; the plan has named it already.
   const obstacles = trial
     .filter(isFinding)

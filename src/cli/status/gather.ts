@@ -5,11 +5,11 @@ import { readCodexTrust, type WrittenTrust } from '../../hooks/index.ts'
 import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
 import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
-import { findRoot, findTmp } from '../../scratch/index.ts'
+import { findRoot, findTmp, rootOf } from '../../scratch/index.ts'
 import { describeSession } from '../../session/commands/list.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
-import { type Check, Examination, isFinding, warn } from '../health/check.ts'
+import { type Check, Examination, isFinding, ok, warn } from '../health/check.ts'
 import {
   claimsIn,
   countStates,
@@ -53,27 +53,27 @@ export const freshSources: Sources = {
 /** The result of one look at this machine. */
 export type Look = Awaited<ReturnType<typeof lookAround>>
 
-/** Looks at everything. A part that cannot be read becomes a finding, and the rest is still there. */
+/** Looks at everything. A part that cannot be read becomes a failed check, and the rest is still there. */
 export async function lookAround(sources: Sources = freshSources) {
   const at = Date.now()
   const examination = new Examination()
   const home = await lookAtHome(examination, sources)
   const temp = await lookAtTemp(examination, () => sources.entries(at))
-  const server = await examination.look('store', sources.server)
+  const server = await examination.look('postgres', sources.server)
   const hooks = await examination.look('hooks', sources.hooks)
   const disk = [home.space, temp.space].filter((space) => space !== undefined)
   const orphans = sumOrphans(temp.entries)
-  examination.add(
+  const { checks } = examination
+  checks.push(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
     ...(home.claims ? [judgeLeases(home.claims, home.path)] : []),
-    ...(server ? [judgeLeases(server)] : []),
-    ...judgeSessions(home.sessions),
-    ...judgeSessions(server?.sessions ?? [], 'server'),
+    ...(server ? [ok('postgres', 'the server answers and accepts writes'), judgeLeases(server)] : []),
+    ...judgeSessions([...home.sessions, ...(server?.sessions ?? [])]),
     ...judgePoints(home.points),
     judgeOrphans(orphans),
     ...(hooks ? [...judgeHooks(hooks), ...judgeTrust(hooks.agents)] : []),
   )
-  return { at, home, temp, server, hooks, disk, orphans, findings: examination.checks.filter(isFinding) }
+  return { at, home, temp, server, hooks, disk, orphans, checks }
 }
 
 /** The answer of `stint status`; that of `stint` alone has more. */
@@ -103,7 +103,7 @@ export const describeLook = (look: Look, running: readonly RunningAgent[] = []) 
     /** Whether they take restore points. */
     undo: choices.undo !== false,
   })),
-  findings: look.findings,
+  findings: look.checks.filter(isFinding),
 })
 
 export async function gatherStatus(): Promise<StatusData> {
@@ -111,22 +111,29 @@ export async function gatherStatus(): Promise<StatusData> {
   return describeLook(await lookAround(), running)
 }
 
-/** Claims, sessions and space in the home. Nothing in an unusable home is a finding of its own. */
+/** Claims, sessions and space in the home. In an unusable home, what fails is no finding of its own. */
 async function lookAtHome(examination: Examination, sources: Sources) {
   const path = await examination.look('home', () => homePath())
-  const home = await examination.look('home', () => {
-    // A home that another version has made is shown, but not read.
-    if (path !== undefined) assertHomeFormat(path)
-    return path
-  })
-  const isUsable = home !== undefined && (await isHomeUsable(examination, home))
+  const check =
+    path === undefined
+      ? undefined
+      : await examination.look('home', () => {
+          // A home that another version has made is shown, but not read.
+          assertHomeFormat(path)
+          return checkDirectory('home', path)
+        })
+  if (check !== undefined) examination.checks.push(check)
+  const isUsable = check !== undefined && check.level !== 'fail'
   const look = async <Part>(
     name: string,
     read: (home: string) => Part | Promise<Part>,
   ): Promise<Part | undefined> =>
-    home === undefined ? undefined : await examination.look(name, () => read(home), isUsable)
+    path === undefined || check === undefined
+      ? undefined
+      : await examination.look(name, () => read(path), isUsable)
   return {
     path,
+    isUsable,
     claims: await look('leases', claimsIn),
     sessions: (await look('sessions', sources.sessions)) ?? [],
     points: (await look('points', readPointStores)) ?? [],
@@ -134,22 +141,18 @@ async function lookAtHome(examination: Examination, sources: Sources) {
   }
 }
 
-/** Adds a finding only if the home cannot be used: what could merely be better is for the doctor. */
-async function isHomeUsable(examination: Examination, home: string): Promise<boolean> {
-  const check = await examination.look('home', () => checkDirectory('home', home))
-  if (check?.level === 'fail') examination.add(check)
-  return check !== undefined && check.level !== 'fail'
-}
-
 /** The entries and the space in the temp directory. */
 async function lookAtTemp(examination: Examination, measure: () => Promise<MeasuredEntry[]>) {
-  const tmp = await examination.look('temp directory', () => findTmp())
-  if (tmp === undefined) return { entries: [] }
-  const root = await examination.look('temp directory', () => findRoot()?.path)
+  const path = await examination.look('temp', () => findTmp())
+  if (path === undefined) return { entries: [], isUsable: false }
+  const check = await examination.look('temp', () => checkDirectory('temp', rootOf(path).path))
+  if (check !== undefined) examination.checks.push(check)
+  const root = await examination.look('temp', () => findRoot()?.path, false)
   return {
     root,
-    entries: root === undefined ? [] : ((await examination.look('runs', measure)) ?? []),
-    space: await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(tmp) })),
+    isUsable: check !== undefined && check.level !== 'fail',
+    entries: root === undefined ? [] : ((await examination.look('orphans', measure)) ?? []),
+    space: await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(path) })),
   }
 }
 

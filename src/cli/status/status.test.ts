@@ -169,8 +169,8 @@ test('a part that cannot be looked at is a finding, and the rest is shown all th
   const data = dataOf(await world.stint(['status', '--json'], { env, cwd: world.project }))
   expect(data.workspaces).toHaveLength(1)
   expect(data.findings.map(({ name, level }) => [name, level])).toEqual([
-    ['temp directory', 'fail'],
-    ['store', 'fail'],
+    ['temp', 'fail'],
+    ['postgres', 'fail'],
   ])
   const homeless = dataOf(await world.stint(['status', '--json'], { env: { STINT_HOME: 'relative' } }))
   expect(homeless.home).toBeNull()

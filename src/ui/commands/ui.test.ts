@@ -141,7 +141,7 @@ test('a lost connection to PostgreSQL is shown, the files stay visible, and it c
   expect(url).not.toBe(direct)
   const ui = await UiClient.start(world, ['--store', url.replace(/#.*/, '')], { env })
   const storeFinding = ({ findings }: { findings: { name: string }[] }) =>
-    findings.find(({ name }) => name === 'store')
+    findings.find(({ name }) => name === 'postgres')
   const sessionsOf = (now: { tiles: { session_id: string }[] }) =>
     now.tiles.map(({ session_id }) => session_id).sort()
   const before = await ui.read('/api/now')
