@@ -50,7 +50,7 @@ function compileModules() {
 async function inlinePackages() {
   await bundle({
     outdir: join(next, 'base/text'),
-    entryPoints: ['src/base/text/display-width.ts'],
+    entryPoints: ['src/base/text/wrap.ts'],
     outExtension: { '.js': '.js' },
     format: 'esm',
     minify: false,

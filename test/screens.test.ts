@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { displayWidth } from '../src/base/text/display-width.ts'
+import { displayWidth } from '../src/base/text/wrap.ts'
 import { ownIdentity } from '../src/base/process/liveness.ts'
 import { deadPid, plant } from './support/plant.ts'
 import { SessionWorld } from './support/session-world.ts'

@@ -1,6 +1,5 @@
 import type { Keep } from '../scratch/index.ts'
-import type { BareContext, CommandContext } from './context.ts'
-import type { Screen } from './stdio.ts'
+import type { BareContext, CommandContext, Screen } from './context.ts'
 
 /** The declaration of one option. */
 export interface OptionSpec {

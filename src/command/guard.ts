@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { escapeMountPath } from '../base/fs/mounts.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import { guardMark } from '../base/process/process-tree.ts'
+import { guardMark } from '../base/process/process-table.ts'
 import type { Scratch } from '../scratch/index.ts'
 
 /** A small process that outlives this one by a moment, and cleans up if this one is killed. */

@@ -1,5 +1,4 @@
-import { displayWidth } from '../base/text/display-width.ts'
-import { wrap } from '../base/text/wrap.ts'
+import { displayWidth, wrap } from '../base/text/wrap.ts'
 import type { Command, CommandGroup, OptionSpec, OptionTable } from './define-command.ts'
 import { columnsOf, usualColumns } from '../base/process/terminal.ts'
 import { optionsOf, isGroup, loadEntry } from './invocation.ts'

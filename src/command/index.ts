@@ -20,6 +20,6 @@ export {
   type RunSettings,
   type TableCommand,
 } from './define-command.ts'
-export type { Paint, Screen } from './stdio.ts'
+export type { Paint, Screen } from './context.ts'
 export { StintError, type StintErrorOptions } from '../base/errors/stint-error.ts'
 export { runMain, type RunMainOptions } from './run-main.ts'

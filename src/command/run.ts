@@ -14,7 +14,7 @@ import { Children } from './children.ts'
 import type { Command, RunSettings } from './define-command.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Outcome, Reply } from './reply.ts'
-import { screenOf } from './stdio.ts'
+import { screenOf } from './context.ts'
 
 interface RunOptions {
   command: Command

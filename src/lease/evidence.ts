@@ -18,8 +18,8 @@ import {
   readProcessTable,
   startedSince,
   type TableProcess,
+  descendants,
 } from '../base/process/process-table.ts'
-import { descendants } from '../base/process/process-tree.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { isRecord, parseObject } from '../base/text/fields.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'

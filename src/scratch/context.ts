@@ -11,8 +11,9 @@ import {
 } from '../base/fs/remove-tree.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import { logContext, makeContextDirectory } from './context-log.ts'
 import {
+  logContext,
+  makeContextDirectory,
   createDirectory,
   createFile,
   makePathIn,

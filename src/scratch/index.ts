@@ -3,7 +3,7 @@
  * it. `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the
  * door.
  */
-export { ChildrenRecord, type Keep, keepPolicies, metaDirectory } from './owner.ts'
+export { ChildrenRecord, type Keep, keepPolicies } from './owner.ts'
 export {
   shouldKeep,
   joinScratch,
@@ -14,6 +14,6 @@ export {
   tmpdirVariables,
 } from './scratch.ts'
 export { type ContextOptions, ScratchContext } from './context.ts'
-export { cleanupCommand, type OutputDirectory } from './create-in.ts'
+export { cleanupCommand, metaDirectory, type OutputDirectory } from './create-in.ts'
 export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
 export { moveToTrash, removeViaTrash } from './trash.ts'

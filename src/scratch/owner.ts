@@ -7,7 +7,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { type Machine, thisMachine } from '../base/process/platform.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { makePathIn } from './create-in.ts'
+import { makePathIn, metaDirectory } from './create-in.ts'
 
 /** Whether a scratch stays when its run ends. */
 export type Keep = 'never' | 'on-failure' | 'always'
@@ -30,9 +30,6 @@ export interface Owner {
   /** In milliseconds since the epoch. */
   created_at: number
 }
-
-/** The directory in a scratch for stint's own files; made when there is one. */
-export const metaDirectory = '.stint'
 
 export const ownerSuffix = '.owner'
 

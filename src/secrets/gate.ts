@@ -1,7 +1,15 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { FormSearch, formsOf, isMonotonous, minSecretBytes, type Form } from './forms.ts'
+import { succeeds } from '../base/errors/if-possible.ts'
+import {
+  FormSearch,
+  formsOf,
+  isMonotonous,
+  minSecretBytes,
+  replaceSpans,
+  type Form,
+  type Span,
+} from './forms.ts'
 import { checkSecretRef, formatSecretRef, maxSecretBytes, type SecretRef } from './secret-ref.ts'
-import { replaceSpans, type Span } from './spans.ts'
 import { mayHoldToken, tokensIn } from './token-shapes.ts'
 
 /** Too short to contain a secret. */
@@ -197,3 +205,35 @@ function addKey(keys: Set<string> | undefined, key: string): string {
   keys?.add(unique)
   return unique
 }
+
+const secretName = /TOKEN|SECRET|PASSWORD|_KEY$/i
+/** `MAX_TOKENS=128000` counts tokens. */
+const tokenCount = { name: /TOKENS/i, value: /^\d+$/ }
+/** `SECRETS_DIR=/run/secrets` and `SSH_KEY_FILE=~/.ssh/id` say where a secret is. */
+const secretPath = { name: /_(?:DIR|FILE|PATH)$/i, value: /^[/~.]/ }
+
+/** A secret whose value is known. */
+export interface KnownSecret {
+  ref: SecretRef
+  value: string
+}
+
+/**
+ * Registers the values of variables whose names say that they hold a secret: `*TOKEN*`, `*SECRET*`,
+ * `*PASSWORD*`, `*_KEY`. Leaves out token counts, paths, and what a gate refuses, such as `aaaaaaaa`.
+ */
+export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env): {
+  gate: SecretGate
+  secrets: KnownSecret[]
+} {
+  const gate = new SecretGate()
+  // Each read of `process.env` is a call into Node, so test the name first.
+  const secrets = Object.keys(env)
+    .filter((name) => secretName.test(name))
+    .map((name): KnownSecret => ({ ref: { kind: 'env', name }, value: env[name] ?? '' }))
+    .filter(({ ref, value }) => isSecret(ref.name, value) && succeeds(() => gate.register(ref, value)))
+  return { gate, secrets }
+}
+
+const isSecret = (name: string, value: string): boolean =>
+  ![tokenCount, secretPath].some((not) => not.name.test(name) && not.value.test(value))

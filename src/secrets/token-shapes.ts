@@ -1,4 +1,4 @@
-import type { Span } from './spans.ts'
+import type { Span } from './forms.ts'
 
 /**
  * Where a token may begin: not after a letter or digit, even if up to 8 `joiners` are between them, unless it

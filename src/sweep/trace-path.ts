@@ -2,7 +2,7 @@ import { join, relative, resolve } from 'node:path'
 import { codedError } from '../base/errors/stint-error.ts'
 import { exists, listIfReadable } from '../base/fs/exists.ts'
 import { isWithin, realParentPath } from '../base/fs/paths.ts'
-import { type ContextLine, contextsContaining, readContexts } from '../scratch/context-log.ts'
+import { type ContextLine, contextsContaining, readContexts } from '../scratch/create-in.ts'
 import { readOwner } from '../scratch/owner.ts'
 import { findRoot, type ScratchRoot } from '../scratch/root.ts'
 import {

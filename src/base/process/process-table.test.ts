@@ -30,29 +30,6 @@ test('a process that has ended, and was not reaped yet, has no directory', async
   await finished
 })
 
-test('the table of a root has its descendants and the ancestors of this process, and no others', async () => {
-  await using world = new World()
-  const other = world.start('sleep', ['600'])
-  const root = world.start('sh', ['-c', 'sh -c "sleep 601; :"; :'])
-  const above = readProcessTable([]).processes.map(({ pid }) => pid)
-  const namesBelow = (): string[] =>
-    readProcessTable([root])
-      .processes.filter(({ pid }) => !above.includes(pid))
-      .map(({ name }) => name)
-  await until('its grandchild runs', () => namesBelow().includes('sleep'))
-  const table = readProcessTable([root])
-  const pids = table.processes.map(({ pid }) => pid)
-  expect(namesBelow().toSorted()).toEqual(['sh', 'sh', 'sleep'])
-  expect(above).toEqual(expect.arrayContaining([process.pid, process.ppid, 1]))
-  expect(pids).toEqual(expect.arrayContaining(above))
-  expect(pids).not.toContain(other.pid)
-  expect(table.isComplete).toBe(true)
-  const below = readProcessTable([{ pid: process.ppid }]).processes.map(({ pid }) => pid)
-  expect(below).toContain(process.pid)
-  expect(below).not.toContain(other.pid)
-  expect(readProcessTable([{ pid: process.pid }]).processes.map(({ pid }) => pid)).toContain(other.pid)
-})
-
 test('what cannot be read about a process is unknown', () => {
   const table = readProcessTable()
   expect(table.userOf(0x7ffffff0)).toBeUndefined()

@@ -1,6 +1,5 @@
 import { readlinkSync, statSync } from 'node:fs'
 import { errorCode } from '../errors/stint-error.ts'
-import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
 import {
   type ProcessStat,
@@ -10,7 +9,6 @@ import {
   readSystemFile,
   uptimeSeconds,
 } from './platform.ts'
-import type { RelatedProcess } from './process-tree.ts'
 
 /** All processes at one moment. Directories, users and environments are read when they are asked for. */
 export interface ProcessTable {
@@ -37,48 +35,9 @@ export interface TableProcess extends RelatedProcess {
 /** The clock ticks of start times in a second, a constant of the kernel on every common machine. */
 const ticksPerSecond = 100
 
-/**
- * Reads all processes: from /proc, or with `ps` on macOS. With `roots`, only those, their descendants and the
- * ancestors of this process, but not what this process has started, if the kernel lists the children of a
- * process. That is far less to read, but a child whose neighbour ends at that moment can be missing: it is
- * for telling people what runs, not for deciding that nothing does.
- */
-export const readProcessTable = (roots?: readonly Pick<Identity, 'pid'>[]): ProcessTable =>
-  process.platform === 'darwin'
-    ? tableByPs()
-    : tableByProc((roots && statsBelow(roots)) ?? readAllProcessStats())
-
-function statsBelow(roots: readonly Pick<Identity, 'pid'>[]): ProcessStat[] | undefined {
-  const stats = new Map<number, ProcessStat>()
-  const find = (pid: number): ProcessStat | undefined => {
-    const stat = stats.has(pid) ? undefined : readProcessStat(pid)
-    if (stat !== undefined) stats.set(pid, stat)
-    return stat
-  }
-  for (let pid: number | undefined = process.pid; pid;) pid = find(pid)?.ppid
-  const pids = roots.map(({ pid }) => pid)
-  for (const pid of pids) {
-    find(pid)
-    const children = readChildren(pid)
-    if (children === undefined) return undefined
-    // Below a root, this process works for stint, and so do its children.
-    pids.push(...children.filter((child) => child !== process.pid && !pids.includes(child)))
-  }
-  return [...stats.values()]
-}
-
-/** The children of a process, which each of its threads has some of; undefined if they are not listed. */
-function readChildren(pid: number): number[] | undefined {
-  const lists = listIfReadable(`/proc/${pid}/task`).map((thread) =>
-    readSystemFile(`/proc/${pid}/task/${thread}/children`),
-  )
-  const readable = lists.filter((list) => list !== undefined)
-  if (readable.length === 0 && lists.length > 0) return undefined
-  return readable
-    .flatMap((list) => list.split(' '))
-    .map(Number)
-    .filter((child) => child > 0)
-}
+/** Reads all processes: from /proc, or with `ps` on macOS. */
+export const readProcessTable = (): ProcessTable =>
+  process.platform === 'darwin' ? tableByPs() : tableByProc(readAllProcessStats())
 
 function tableByProc(stats: readonly ProcessStat[]): ProcessTable {
   const bootedAt = Date.now() - (uptimeSeconds() ?? 0) * 1000
@@ -158,4 +117,78 @@ function parsePsLine(line: string, now: number): ListedProcess | undefined {
   const startedAt = now - (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
   const name = command.slice(command.lastIndexOf('/') + 1).slice(0, 15)
   return { pid, ppid, user, state, threads: 1, started: null, startedAt, name }
+}
+
+/** A process to signal: as long as its start time is unchanged, the pid has not been reused. */
+export type LivingProcess = Pick<ProcessStat, 'pid' | 'started'>
+
+/**
+ * Finds the living processes of a run: its recorded children, their descendants by parent pid, and every
+ * process whose environment contains the run's mark (a daemon leaves its parent, but keeps its environment).
+ * Empty on systems without /proc.
+ */
+export function processesOf(children: readonly Identity[], mark: string): LivingProcess[] {
+  if (children.length === 0) return []
+  const processes = processesSince(children)
+  const isMarked = ({ pid }: ProcessStat): boolean => readEnvironment(pid).includes(`\0${mark}\0`)
+  return descendants(processes, children, isMarked).filter(
+    ({ pid }) => !readEnvironment(pid).includes(`\0${guardMark}=`),
+  )
+}
+
+/** A variable in the environment of guards, which end by themselves when their work is done. */
+export const guardMark = 'STINT_GUARD'
+
+/** The part of a process's stat that shows its parent and whether it still runs. */
+export type RelatedProcess = Omit<ProcessStat, 'name' | 'started'> & Pick<Identity, 'started'>
+
+/** Selects the roots whose pids were not reused, their descendants, and marked processes. */
+export function descendants<Process extends RelatedProcess>(
+  processes: readonly Process[],
+  roots: readonly Identity[],
+  isMarked: (process: Process) => boolean,
+): Process[] {
+  const parents = new Map(processes.map((candidate) => [candidate.pid, candidate.ppid]))
+  const rootPids = new Set(
+    roots
+      .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
+      .map(({ pid }) => pid),
+  )
+  // A pid reused while the table was read can close a loop: no chain of parents is longer than the table.
+  const belongs = (pid: number): boolean => {
+    let at: number | undefined = pid
+    for (let steps = 0; at !== undefined && steps <= processes.length; steps++) {
+      if (rootPids.has(at)) return true
+      at = parents.get(at)
+    }
+    return false
+  }
+  return processes.filter(
+    (candidate) =>
+      candidate.pid !== process.pid &&
+      !((candidate.state === 'Z' || candidate.state === 'X') && candidate.threads <= 1) &&
+      (belongs(candidate.pid) || isMarked(candidate)),
+  )
+}
+
+/** Descendants start after their root; if the kernel has assigned no pid since, there are none. */
+function processesSince(children: readonly Identity[]): ProcessStat[] {
+  const [only] = children
+  if (children.length === 1 && only?.pid === lastPid())
+    return [only.pid].flatMap((pid) => readProcessStat(pid) ?? [])
+  const first = Math.min(...children.map(({ started }) => started ?? 0))
+  return readAllProcessStats().filter(({ started }) => started >= first)
+}
+
+/** The pid assigned last, the fifth field of loadavg; 0 if it cannot be read. */
+const lastPid = (): number => Number(readSystemFile('/proc/loadavg')?.split(' ')[4]) || 0
+
+/** Signals a process unless its pid has been reused. */
+export function signalProcess({ pid, started }: LivingProcess, signal: NodeJS.Signals): void {
+  if (started !== 0 && readProcessStat(pid)?.started !== started) return
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has just ended, or this user may no longer signal it.
+  }
 }

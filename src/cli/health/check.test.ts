@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { paintIf } from '../../command/stdio.ts'
+import { paintIf } from '../../command/context.ts'
 import { Examination, fail, ok, renderCheck, warn } from './check.ts'
 
 test('a look that throws is a failed check with the hint of its error, and the examination goes on', async () => {

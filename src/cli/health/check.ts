@@ -1,4 +1,4 @@
-import type { Paint, Screen } from '../../command/stdio.ts'
+import type { Paint, Screen } from '../../command/context.ts'
 import { wrap } from '../../base/text/wrap.ts'
 import { shortenPaths } from '../text/format.ts'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'

@@ -1,4 +1,4 @@
-import { truncate } from '../../base/text/display-width.ts'
+import { truncate } from '../../base/text/wrap.ts'
 import { agentTitle } from '../../hooks/index.ts'
 import { whatOf } from '../../lease/commands/describe.ts'
 import { originText } from '../../lease/index.ts'

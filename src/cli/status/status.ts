@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { stableWorkspace } from '../../lease/commands/describe.ts'
-import { readWatch, watchOptions } from '../interval.ts'
+import { readWatch, watchOptions, watchScreen } from '../terminal/watch-screen.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
 import { gatherOverview } from './overview.ts'
 import { renderStatus, statusLines } from './render.ts'
@@ -33,7 +33,6 @@ export const statusCommand = defineBareCommand({
   async run(context, { options }): Promise<StatusData | undefined> {
     const intervalMs = readWatch(options)
     if (intervalMs === undefined) return gatherStatus()
-    const { watchScreen } = await import('../terminal/watch-screen.ts')
     const watched = { called: 'stint status', look: gatherStatus, render: renderStatus, stableFields }
     await watchScreen(context, intervalMs, watched)
     return undefined

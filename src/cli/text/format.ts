@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import type { DiskSpace } from '../../base/fs/measure-tree.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import type { OptionTable, OptionValues } from '../../command/define-command.ts'
-import { truncate } from '../../base/text/display-width.ts'
+import { truncate } from '../../base/text/wrap.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { formatBytes } from '../../base/text/size.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { displayWidth } from '../../base/text/display-width.ts'
+import { displayWidth } from '../../base/text/wrap.ts'
 import { type Column, table } from './table.ts'
 
 /** Columns of rows that are arrays. */

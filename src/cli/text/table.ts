@@ -1,4 +1,4 @@
-import { displayWidth, truncate } from '../../base/text/display-width.ts'
+import { displayWidth, truncate } from '../../base/text/wrap.ts'
 import { visibleText } from '../../base/text/escape.ts'
 
 /** A column of a table, and what becomes of it where there is too little room. */

@@ -12,10 +12,9 @@ import {
   type Waiter,
   workText,
 } from '../index.ts'
-import { displayWidth, truncate } from '../../base/text/display-width.ts'
+import { displayWidth, truncate, wrap } from '../../base/text/wrap.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { wrap } from '../../base/text/wrap.ts'
-import type { Screen } from '../../command/stdio.ts'
+import type { Screen } from '../../command/context.ts'
 import { formatAge, shortPath } from '../../cli/text/format.ts'
 
 /** A claim in the form that status shows. */

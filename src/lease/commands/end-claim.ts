@@ -6,7 +6,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import { type Claim, type WorkspaceClaims } from '../index.ts'
 import { isBelowAgent } from '../../hooks/index.ts'
 import { listNames, matchName } from '../../cli/match-name.ts'
-import { confirm } from '../../cli/terminal/confirm.ts'
+import { confirm } from '../../cli/terminal/print.ts'
 import { acquireCommand, describeTarget, openClaims, readSession, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
-import { paintIf } from '../../command/stdio.ts'
+import { paintIf } from '../../command/context.ts'
 import { lockHistoryCommand } from './history.ts'
 
 /** A workspace that two sessions have used. */

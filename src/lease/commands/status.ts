@@ -1,8 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { Screen } from '../../command/stdio.ts'
+import type { Screen } from '../../command/context.ts'
 import { allClaims, type WorkspaceClaims } from '../index.ts'
-import { readWatch, watchOptions } from '../../cli/interval.ts'
+import { readWatch, watchOptions } from '../../cli/terminal/watch-screen.ts'
 import { openLeases } from '../../cli/store.ts'
 import {
   type ClaimDescription,

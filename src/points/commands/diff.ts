@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { type Screen, wantsColour } from '../../command/stdio.ts'
+import { type Screen, wantsColour } from '../../command/context.ts'
 import { print } from '../../cli/terminal/print.ts'
 import { formatTime, utcOption } from '../../cli/text/format.ts'
 import { utf8Of } from '../../base/fs/paths.ts'

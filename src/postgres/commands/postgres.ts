@@ -6,7 +6,7 @@ import { openPool } from './open-pool.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { purge, defaultPurgeAgeMs } from '../store/purge.ts'
 import { plural } from '../../cli/text/format.ts'
-import { confirm } from '../../cli/terminal/confirm.ts'
+import { confirm } from '../../cli/terminal/print.ts'
 
 const migrateCommand = defineBareCommand({
   name: 'migrate',

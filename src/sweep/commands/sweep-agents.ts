@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { truncate } from '../../base/text/display-width.ts'
+import { truncate } from '../../base/text/wrap.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import type { BareContext } from '../../command/context.ts'
 import { agentTitle } from '../../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { confirm } from '../../cli/terminal/confirm.ts'
+import { confirm } from '../../cli/terminal/print.ts'
 import { formatAge, plural, shortPath } from '../../cli/text/format.ts'
 import { table } from '../../cli/text/table.ts'
 

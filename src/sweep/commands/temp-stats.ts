@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { Screen } from '../../command/stdio.ts'
+import type { Screen } from '../../command/context.ts'
 import { findRoot } from '../../scratch/index.ts'
 import {
   type EntryTotals,
@@ -13,9 +13,8 @@ import {
   sumEntries,
   summarizeHistory,
 } from '../index.ts'
-import { intervalOption, readInterval } from '../../cli/interval.ts'
+import { intervalOption, readInterval, watchScreen } from '../../cli/terminal/watch-screen.ts'
 import { showWork } from '../../cli/terminal/progress.ts'
-import { watchScreen } from '../../cli/terminal/watch-screen.ts'
 import { formatAge, formatDataSize, formatSpace, plural } from '../../cli/text/format.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contextsContaining, parseContext } from './context-log.ts'
+import { contextsContaining, parseContext } from './create-in.ts'
 
 test('contexts nest by their directories; a line whose directory is outside the scratch is refused', () => {
   const line = (dir: string, name: string, file: string | null = null) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { replaceSpans } from './spans.ts'
+import { replaceSpans } from './forms.ts'
 
 /** Replaces spans by `<owner>`, or `<token>` for a span without one. */
 const replaced = (spans: [number, number, number?][], text: string) =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { deadPid } from '../../../test/support/plant.ts'
 import { isRunning, World } from '../../../test/support/world.ts'
 import { identify, ownIdentity } from './liveness.ts'
-import { descendants, processesOf, signalProcess } from './process-tree.ts'
+import { descendants, processesOf, signalProcess } from './process-table.ts'
 
 const at = (pid: number, ppid: number, state = 'S', threads = 1) => ({
   pid,

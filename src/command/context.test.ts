@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { paintIf, wantsColour } from './stdio.ts'
+import { paintIf, wantsColour } from './context.ts'
 
 test.each([
   ['a terminal has colours', true, {}, true],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { environmentSecretRefs, registerEnvironmentSecrets } from './environment-secrets.ts'
+import { registerEnvironmentSecrets } from './gate.ts'
 import { formatSecretRef } from './secret-ref.ts'
 
 const value = 'correct horse battery'
@@ -23,7 +23,7 @@ test('a variable named like a secret is one, except token counts, paths and shor
     EMPTY_TOKEN: undefined,
     HOME: '/home/somebody',
   }
-  expect(environmentSecretRefs(env).map(formatSecretRef)).toEqual([
+  expect(registerEnvironmentSecrets(env).secrets.map(({ ref }) => formatSecretRef(ref))).toEqual([
     'env:GITHUB_TOKEN',
     'env:db_password',
     'env:CLIENT_SECRET_2',

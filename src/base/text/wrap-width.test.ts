@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { displayWidth, truncate } from './display-width.ts'
+import { displayWidth, truncate } from './wrap.ts'
 
 test.each([
   ['', 0],
