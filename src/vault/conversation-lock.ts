@@ -9,20 +9,21 @@ const pollMs = 20
 const maxWaitMs = 60_000
 /** A holder of another machine or namespace cannot be examined: its lock counts for this long. */
 const unknownHolderMs = 3_600_000
-const key = 'lock'
+/** The register of the lock, in the directory that it locks. */
+export const lockName = 'lock'
 
 /** Runs `work` while no other process works in this directory. The register there names its holder. */
 export async function withLock<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
   const register = fileRegister(directory)
   const deadline = systemClock.mono() + maxWaitMs
   for (;;) {
-    const { epoch, text } = await register.read(key)
+    const { epoch, text } = await register.read(lockName)
     const holder = JSON.stringify({ ...ownIdentity(), at: Date.now() })
-    if (isFree(text ?? '') && (await register.swap(key, epoch, holder)))
+    if (isFree(text ?? '') && (await register.swap(lockName, epoch, holder)))
       try {
         return await work()
       } finally {
-        await register.swap(key, epoch + 1, '')
+        await register.swap(lockName, epoch + 1, '')
       }
     if (systemClock.mono() > deadline)
       throw new StintError('LOCK_HELD', `another process works on ${directory}`, {

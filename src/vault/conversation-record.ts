@@ -5,16 +5,14 @@ import { stintHome } from '../base/fs/home.ts'
 import { isCount, isNumber, isString, parseObject } from '../base/text/fields.ts'
 import { isSessionId } from '../base/text/id.ts'
 
-/** A line of `vault.jsonl`: bytes of a file that were stored, and synced, before the line was written. */
+/** A line of `vault.jsonl`: a file in one of its generations, as it was last copied from a source. */
 export interface CopyLine {
   at: number
   /** The name of the file in its generation. */
   file: string
   generation: number
-  /** Where the new bytes begin, and how many there are. */
-  offset: number
-  length: number
-  /** Of everything that is stored of the file in this generation. */
+  /** How many bytes are stored and synced; what the stored file has beyond them counts for nothing. */
+  bytes: number
   sha256: string
   source: string
   /** The directory of the agent that the source is in. */
@@ -26,14 +24,9 @@ export interface CopyLine {
   ino: number
 }
 
-/** How many bytes of its file were stored after this copy. */
-export const storedBytes = ({ offset, length }: CopyLine): number => offset + length
-
 export class ConversationRecord {
   /** The copies of each file, by its name, oldest first. */
   readonly files = new Map<string, CopyLine[]>()
-  /** The length of `vault.jsonl` up to its last whole line; what follows is torn. */
-  end = 0
 
   constructor(readonly directory: string) {}
 
@@ -48,7 +41,10 @@ export class ConversationRecord {
 
   /** The size of all generations. */
   get bytes(): number {
-    return [...this.files.values()].flat().reduce((sum, { length }) => sum + length, 0)
+    const generations = [...this.files.values()].flatMap((copies) => [
+      ...new Map(copies.map(({ generation, bytes }) => [generation, bytes])).values(),
+    ])
+    return generations.reduce((sum, bytes) => sum + bytes, 0)
   }
 
   /** The last copy of the transcript: of the files at the top, the one that was copied last. */
@@ -65,10 +61,20 @@ export class ConversationRecord {
   pathOf = ({ generation, file }: { generation: number; file: string }): string =>
     join(this.directory, String(generation), file)
 
+  /** Adds a copy in place of the earlier one of this generation and source. */
   add(line: CopyLine): void {
-    const copies = this.files.get(line.file)
-    if (copies === undefined) this.files.set(line.file, [line])
-    else copies.push(line)
+    const isEarlier = ({ generation, source }: CopyLine): boolean =>
+      generation === line.generation && source === line.source
+    const others = this.files.get(line.file)?.filter((copy) => !isEarlier(copy)) ?? []
+    this.files.set(line.file, [...others, line])
+  }
+
+  /** The contents of `vault.jsonl`. */
+  toString(): string {
+    return [...this.files.values()]
+      .flat()
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join('')
   }
 }
 
@@ -82,22 +88,17 @@ export const recordName = 'vault.jsonl'
 /** Reads the record of a conversation; one without lines if there is none. */
 export function readRecord(directory: string): ConversationRecord {
   const record = new ConversationRecord(directory)
-  const path = `${directory}/${recordName}`
   // As text: that is one call into Node, and a sync reads a record for each conversation.
-  const text = ifExists(() => readFileSync(path, 'utf8')) ?? ''
-  const lines = text.split('\n').slice(0, -1)
-  // Damaged bytes have another length as text.
-  record.end = text.includes('\ufffd')
-    ? readFileSync(path).lastIndexOf('\n') + 1
-    : Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1))
-  for (const line of lines.map(parseObject)) if (line !== undefined && isCopyLine(line)) record.add(line)
+  const text = ifExists(() => readFileSync(`${directory}/${recordName}`, 'utf8')) ?? ''
+  for (const line of text.split('\n').map(parseObject))
+    if (line !== undefined && isCopyLine(line)) record.add(line)
   return record
 }
 
 const isCopyLine = (line: object): line is CopyLine => {
-  const { at, file, generation, offset, length, sha256, source, root, size, mtime, ino } = line as CopyLine
+  const { at, file, generation, bytes, sha256, source, root, size, mtime, ino } = line as CopyLine
   return (
-    [generation, offset, length, size, ino].every(isCount) &&
+    [generation, bytes, size, ino].every(isCount) &&
     [at, mtime ?? 0].every(isNumber) &&
     [file, sha256, source, root].every(isString) &&
     isSafeName(file)

@@ -1,27 +1,20 @@
 import { createHash, type Hash } from 'node:crypto'
-import { fsync, fstatSync, ftruncateSync, lstatSync, openSync, readSync, type Stats, write } from 'node:fs'
+import { fstatSync, ftruncateSync, lstatSync, readdirSync, readSync, type Stats, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { codedError, errorCode } from '../base/errors/stint-error.ts'
-import { closing, nodeDisk } from '../base/fs/disk.ts'
+import { codedError } from '../base/errors/stint-error.ts'
+import { adaptiveDiskAt } from '../base/fs/adaptive-disk.ts'
+import { isStaged, replaceOnDisk } from '../base/fs/atomic-file.ts'
+import { closing, type Disk, nodeDisk, writeInPieces } from '../base/fs/disk.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
-import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
+import { makePrivateDirectories, openPrivateFile } from '../base/fs/private-file.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
+import { giveWay } from '../base/process/event-loop.ts'
 import { withLock } from './conversation-lock.ts'
-import {
-  type ConversationRecord,
-  type CopyLine,
-  readRecord,
-  recordName,
-  storedBytes,
-} from './conversation-record.ts'
+import { type ConversationRecord, type CopyLine, readRecord, recordName } from './conversation-record.ts'
 import type { Source, SourceFile, Unread } from './find-conversations.ts'
 import { piecesOf } from './read-conversation.ts'
 
-/** In the thread pool: while one conversation waits for the disk, another is read and hashed. */
-const syncLater = promisify(fsync)
-const writeLater = promisify(write)
 const newline = 0x0a
 /** A file whose last line is not finished is taken as it is when it has not changed for this long. */
 const quietMs = 300_000
@@ -72,7 +65,9 @@ const isUnchanged = (noted: CopyLine | undefined, { size, mtimeMs, ino }: Stats)
 
 class ConversationCopy {
   readonly copied: Copied = { bytes: 0, unread: [] }
-  readonly #lines: CopyLine[] = []
+  /** While one conversation waits for a slow disk, another is read and hashed. */
+  readonly #disk: Disk
+  #hasNewLines = false
   /** Directories with new names. */
   readonly #unsynced = new Set<string>()
 
@@ -80,14 +75,16 @@ class ConversationCopy {
     readonly record: ConversationRecord,
     readonly source: Source,
     readonly hasEnded: boolean,
-  ) {}
+  ) {
+    this.#disk = adaptiveDiskAt(record.directory)
+  }
 
   async copyAll(): Promise<void> {
     try {
       for (const file of [...this.source.files, ...(this.source.more?.() ?? [])]) await this.#tryCopy(file)
     } finally {
       // What was stored before a failure counts.
-      await this.#writeLines()
+      await this.#replaceRecord()
     }
   }
 
@@ -110,7 +107,7 @@ class ConversationCopy {
     const readAt = Date.now()
     const stat = fstatSync(fd)
     const { version, hash } = this.#storedPrefix(file, noted, fd, stat.size)
-    const offset = version === undefined ? 0 : storedBytes(version)
+    const offset = version?.bytes ?? 0
     const end = Math.max(offset, this.#endOf(file, fd, stat))
     if (end === 0) return
     const generation = version?.generation ?? this.#newGeneration(file)
@@ -126,8 +123,7 @@ class ConversationCopy {
       at: Date.now(),
       file: file.name,
       generation,
-      offset,
-      length: end - offset,
+      bytes: end,
       sha256: hash.digest('hex'),
       source: file.path,
       root: this.source.root,
@@ -135,9 +131,9 @@ class ConversationCopy {
       mtime: isSettled ? stat.mtimeMs : null,
       ino: stat.ino,
     }
-    this.#lines.push(line)
     this.record.add(line)
-    this.copied.bytes += line.length
+    this.#hasNewLines = true
+    this.copied.bytes += end - offset
   }
 
   /** The version that the file begins with, if it does; and the hash of that part of the file. */
@@ -151,10 +147,10 @@ class ConversationCopy {
     const { generation } = noted ?? copies.at(-1) ?? {}
     const version = copies.findLast((copy) => copy.generation === generation)
     const hash = createHash('sha256')
-    if (version === undefined || storedBytes(version) > size) return { hash }
+    if (version === undefined || version.bytes > size) return { hash }
     const onDisk = lstatIfExists(this.record.pathOf(version))
-    if (!onDisk?.isFile() || onDisk.size < storedBytes(version)) return { hash }
-    for (const bytes of piecesOf(fd, 0, storedBytes(version))) hash.update(bytes)
+    if (!onDisk?.isFile() || onDisk.size < version.bytes) return { hash }
+    for (const bytes of piecesOf(fd, 0, version.bytes)) hash.update(bytes)
     return hash.copy().digest('hex') === version.sha256 ? { version, hash } : { hash: createHash('sha256') }
   }
 
@@ -190,31 +186,23 @@ class ConversationCopy {
     using stored = closing(nodeDisk, openPrivateFile(path, 'a'))
     // A copier that was killed may have left more than it acknowledged.
     ftruncateSync(stored.fd, part.offset)
-    for (const bytes of piecesOf(fd, part.offset, part.end)) {
+    let position = part.offset
+    for (const bytes of piecesOf(fd, position, part.end)) {
       part.hash.update(bytes)
-      for (let done = 0; done < bytes.length;)
-        done += (await writeLater(stored.fd, bytes, done, bytes.length - done)).bytesWritten
+      await writeInPieces(this.#disk, stored.fd, bytes, position)
+      position += bytes.length
+      await giveWay()
     }
-    await syncLater(stored.fd)
+    await this.#disk.sync(stored.fd)
   }
 
-  /** Syncs the names of new files, then writes and syncs the lines that acknowledge them. */
-  async #writeLines(): Promise<void> {
-    if (this.#lines.length === 0) return
-    using record = closing(nodeDisk, openPrivateFile(join(this.record.directory, recordName), 'a'))
-    await Promise.all([...this.#unsynced].map(syncDirectory))
-    ftruncateSync(record.fd, this.record.end)
-    writeAll(record.fd, this.#lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    await syncLater(record.fd)
-  }
-}
-
-/** A file system that refuses directories with EINVAL does not need it. */
-async function syncDirectory(path: string): Promise<void> {
-  using directory = closing(nodeDisk, openSync(path, 'r'))
-  try {
-    await syncLater(directory.fd)
-  } catch (error) {
-    if (errorCode(error) !== 'EINVAL') throw error
+  /** Syncs the names of new files, then the record, which acknowledges them. */
+  async #replaceRecord(): Promise<void> {
+    if (!this.#hasNewLines) return
+    for (const directory of this.#unsynced) await this.#disk.syncDirectory(directory)
+    const { directory } = this.record
+    // Left behind by a copier that was killed here.
+    for (const name of readdirSync(directory).filter(isStaged)) unlinkSync(join(directory, name))
+    await replaceOnDisk(this.#disk, join(directory, recordName), String(this.record))
   }
 }

@@ -5,7 +5,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
-import { withLock } from './conversation-lock.ts'
+import { lockName, withLock } from './conversation-lock.ts'
 import { recordName } from './conversation-record.ts'
 
 const pathIn = (vault: string): string => join(vault, 'excluded')
@@ -51,7 +51,7 @@ export async function removeConversation(
     const line = { at: Date.now(), act: 'rm', agent, id, bytes, generations }
     appendPrivateFile(join(vault, 'log.jsonl'), `${JSON.stringify(line)}\n`)
     // The record last: without it, a removal that was interrupted could not be repeated.
-    const names = readdirSync(directory).filter((name) => /^\d+$/.test(name))
+    const names = readdirSync(directory).filter((name) => name !== lockName && name !== recordName)
     for (const name of [...names, recordName]) removeTree(join(directory, name))
   })
 }

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { renameInto } from '../base/fs/atomic-file.ts'
 import { hasEntries, lstatIfExists } from '../base/fs/exists.ts'
 import { createPrivateFile } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isNumber, isRecord, parseObject } from '../base/text/fields.ts'
 import { type ConversationRecord, readRecord, storedIds } from './conversation-record.ts'
 import { isExcluded, readExclusions } from './exclusions.ts'
@@ -34,19 +34,24 @@ export interface Conversation {
 
 const lookPath = (vault: string, agent: string): string => join(vault, agent, '.last-look.json')
 
-/** When an agent's conversations were last looked at, 0 for never, and when each was last there, by id. */
-function readLook(vault: string, agent: string): { at: number; seen: Record<string, number> } {
-  const text = ifPossible(() => readFileSync(lookPath(vault, agent), 'utf8')) ?? ''
-  const { at, seen } = parseObject(text) ?? {}
-  return { at: isNumber(at) ? at : 0, seen: isRecord(seen) ? (seen as Record<string, number>) : {} }
+/** When an agent's conversations were last looked at, 0 for never, and when those missing then were last there. */
+function readLook(vault: string, agent: string): { at: number; missing: Record<string, number> } {
+  const { at, missing } = parseObject(readSmallFile(lookPath(vault, agent)) ?? '') ?? {}
+  return {
+    at: isNumber(at) ? at : 0,
+    missing: isRecord(missing) ? (missing as Record<string, number>) : {},
+  }
 }
 
 /** Notes which conversations an agent has now, if the vault has any of it. */
 export function noteLook(vault: string, agent: string, at: number, ids: readonly string[]): void {
-  if (storedIds(vault, agent).length === 0) return
-  const seen = { ...readLook(vault, agent).seen, ...Object.fromEntries(ids.map((id) => [id, at])) }
+  const [stored, present] = [storedIds(vault, agent), new Set(ids)]
+  if (stored.length === 0) return
+  const last = readLook(vault, agent)
+  const lost = stored.filter((id) => !present.has(id))
+  const missing = Object.fromEntries(lost.map((id) => [id, last.missing[id] ?? last.at]))
   // Without a sync: after a power cut, the next look notes it again.
-  renameInto(lookPath(vault, agent), (staged) => createPrivateFile(staged, JSON.stringify({ at, seen })))
+  renameInto(lookPath(vault, agent), (staged) => createPrivateFile(staged, JSON.stringify({ at, missing })))
 }
 
 /** The conversations in the vault, newest first. */
@@ -62,9 +67,9 @@ export function listConversations(
       const last = record.transcript
       if (last === undefined) return []
       const present = ifPossible(() => lstatIfExists(last.source))
-      const seenAt = look.seen[id] ?? 0
+      const missingSince = look.missing[id]
       // An export of OpenCode has no source that stays.
-      const isLost = agent === 'opencode' ? seenAt < look.at : present === undefined
+      const isLost = agent === 'opencode' ? missingSince !== undefined : present === undefined
       return [
         {
           agent,
@@ -75,7 +80,7 @@ export function listConversations(
           generations: record.lastGeneration,
           last_at: Math.round(present?.mtimeMs ?? last.mtime ?? last.at),
           source: last.source,
-          lost_after: isLost ? Math.max(seenAt, last.at) : null,
+          lost_after: isLost ? Math.max(missingSince ?? look.at, last.at) : null,
           due_at: present && retention !== undefined ? Math.round(present.mtimeMs + retention) : null,
         },
       ]
