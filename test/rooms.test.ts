@@ -8,7 +8,7 @@ import { projectRoot } from './support/world.ts'
  * higher number is a commit of its own, which says why.
  */
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
-  agents: { lines: 527, files: 7 },
+  agents: { lines: 551, files: 7 },
   base: { lines: 3448, files: 35 },
   cli: { lines: 3739, files: 31 },
   command: { lines: 2655, files: 18 },
@@ -23,10 +23,10 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   scratch: { lines: 1470, files: 10 },
   secrets: { lines: 677, files: 6 },
   session: { lines: 9473, files: 56 },
-  sweep: { lines: 2185, files: 16 },
+  sweep: { lines: 2184, files: 16 },
   testing: { lines: 1645, files: 13 },
   ui: { lines: 5169, files: 32 },
-  vault: { lines: 2052, files: 20 },
+  vault: { lines: 2022, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
 const whole = { lines: 53_600, files: 426 }

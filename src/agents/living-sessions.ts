@@ -1,6 +1,9 @@
+import { readlinkSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { listIfReadable } from '../base/fs/exists.ts'
 import type { Liveness } from '../base/process/liveness.ts'
-import { geteuid } from '../base/process/platform.ts'
+import { ancestorsOf, geteuid } from '../base/process/platform.ts'
 import { type ProcessTable, readProcessTable, type TableProcess } from '../base/process/process-table.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { isString, parseObject } from '../base/text/fields.ts'
@@ -27,6 +30,27 @@ export class LivingSessions {
     if (processes.some((each) => each.sessionId === sessionId)) return 'alive'
     if (agent === 'claude' && processes.every((each) => each.sessionId !== undefined)) return 'dead'
     return processes.length === 0 ? 'dead' : 'unknown'
+  }
+
+  /**
+   * A process in which this session is open: that of its agent, or one that names the id in its arguments,
+   * has it in a variable, as the commands of an agent do, or has one of these files open.
+   */
+  processOf(sessionId: string, files: readonly string[]): number | undefined {
+    const noted = this.#processes.find((each) => each.sessionId === sessionId)
+    const ancestors = new Set([...ancestorsOf(process.pid)].map(({ pid }) => pid))
+    const isOpenIn = (pid: number): boolean =>
+      listIfReadable(`/proc/${pid}/fd`).some((fd) =>
+        files.includes(ifPossible(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''),
+      )
+    const holder =
+      noted ??
+      this.table.processes.find(
+        ({ pid }) =>
+          this.table.environmentOf(pid).includes(`_ID=${sessionId}\0`) ||
+          (!ancestors.has(pid) && (this.table.commandOf(pid).includes(sessionId) || isOpenIn(pid))),
+      )
+    return holder?.pid
   }
 
   isAgent(pid: number): boolean {

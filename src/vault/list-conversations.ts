@@ -34,7 +34,7 @@ export interface Conversation {
 
 const lookPath = (vault: string, agent: string): string => join(vault, agent, '.last-look.json')
 
-/** When an agent's conversations were last looked at, 0 for never, and when those missing then were last there. */
+/** When an agent's conversations were last looked at, 0 for never; and when those missing then were there. */
 function readLook(vault: string, agent: string): { at: number; missing: Record<string, number> } {
   const { at, missing } = parseObject(readSmallFile(lookPath(vault, agent)) ?? '') ?? {}
   return {

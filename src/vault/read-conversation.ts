@@ -3,7 +3,7 @@ import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { closing, nodeDisk, pieceBytes } from '../base/fs/disk.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { type ConversationRecord, type CopyLine, storedBytes } from './conversation-record.ts'
+import { type ConversationRecord, type CopyLine } from './conversation-record.ts'
 import { type Entry, entriesOf, exportedEntries } from './transcript.ts'
 
 /** A longer line, such as one with an image, comes in parts, so that memory is bounded. */
@@ -77,20 +77,21 @@ function* linesIn(record: ConversationRecord, copy: CopyLine): Generator<Transcr
 /** The stored bytes of a file, as far as this copy has acknowledged them. */
 function* storedPieces(record: ConversationRecord, copy: CopyLine): Generator<Buffer> {
   using file = closing(nodeDisk, openRegular(record.pathOf(copy)).fd)
-  yield* piecesOf(file.fd, 0, storedBytes(copy))
+  yield* piecesOf(file.fd, 0, copy.bytes)
 }
 
 /** Who said what in a file of a conversation; by default in its transcript. */
 export function* readEntries(record: ConversationRecord, agent: string, name?: string): Generator<Entry> {
   if (agent === 'opencode') {
     const copy = newestCopy(record, name)
-    const document = readHead(record.pathOf(copy), storedBytes(copy))
+    const document = readHead(record.pathOf(copy), copy.bytes)
     for (const [index, entry] of exportedEntries(document).entries()) yield { line: index + 1, ...entry }
     return
   }
+  let longLine = 0
   for (const { text, isPart, number: line } of linesIn(record, newestCopy(record, name)))
-    if (isPart) yield { line, who: 'tool', text: `[line ${line} is too long to be shown]` }
-    else for (const entry of entriesOf(text)) yield { line, ...entry }
+    if (!isPart) for (const entry of entriesOf(text)) yield { line, ...entry }
+    else if (line > longLine) yield { line: (longLine = line), who: 'tool', text: '[too long to be shown]' }
 }
 
 /** The bytes of a file of a conversation, as they are; each piece is valid until the next one. */

@@ -1,20 +1,16 @@
 import { createHash } from 'node:crypto'
-import { readlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { linkInto, renameInto } from '../base/fs/atomic-file.ts'
 import { closing, nodeDisk } from '../base/fs/disk.ts'
-import { exists, isRealDirectory, listIfReadable, lstatIfExists } from '../base/fs/exists.ts'
-import { isWithin } from '../base/fs/paths.ts'
+import { exists, isRealDirectory } from '../base/fs/exists.ts'
+import { isWithin, nonDirectoryOn } from '../base/fs/paths.ts'
 import { makePrivateDirectories, writeAll } from '../base/fs/private-file.ts'
-import { openRegular, readSmallFile } from '../base/fs/regular-file.ts'
-import { ancestorsOf, pidExists, readProcessStat } from '../base/process/platform.ts'
-import { readProcessTable } from '../base/process/process-table.ts'
-import { parseObject } from '../base/text/fields.ts'
-import { type ConversationRecord, type CopyLine, readRecord, storedBytes } from './conversation-record.ts'
+import { openRegular } from '../base/fs/regular-file.ts'
+import { shellWord } from '../base/text/escape.ts'
+import { type ConversationRecord, type CopyLine, readRecord } from './conversation-record.ts'
 import { copyConversation } from './copy-conversation.ts'
-import { findConversations, type SourceFile } from './find-conversations.ts'
+import { findConversations } from './find-conversations.ts'
 import { agentRoot, resumeCommand, type VaultAgent } from './places.ts'
 import { piecesOf } from './read-conversation.ts'
 
@@ -43,7 +39,11 @@ export async function restoreConversation(
       to === undefined ? placeNow(files.get(version.file)?.at(-1) ?? version, agent) : join(to, version.file),
   }))
   for (const { target } of plans) {
-    assertDirectory(dirname(target))
+    const file = nonDirectoryOn(dirname(target))
+    if (file !== undefined)
+      throw new StintError('NAME_TAKEN', `${file} is not a directory`, {
+        hint: 'Move it away, or write the files elsewhere: --to DIR',
+      })
     if (!replace && exists(target)) throw taken(target, to)
   }
   // The transcript last: the agent finds the conversation by it, and then all of it must be there.
@@ -55,28 +55,30 @@ export async function restoreConversation(
       throw errorCode(error) === 'EEXIST' ? taken(target, to) : error
     }
   }
+  const paths = plans.map(({ target }) => target)
+  const importCommand = agent === 'opencode' ? `opencode import ${shellWord(paths[0] ?? '')}` : null
   return {
-    paths: plans.map(({ target }) => target),
-    bytes: versions.reduce((sum, version) => sum + storedBytes(version), 0),
-    resume: to === undefined ? resumeCommand({ agent, id }) : null,
+    paths,
+    bytes: versions.reduce((sum, version) => sum + version.bytes, 0),
+    resume: to === undefined ? resumeCommand({ agent, id }) : importCommand,
   }
 }
 
 /** The files of a generation, the transcript first; of a file and its compressed form, the later one. */
-function chooseVersions(record: ConversationRecord, generation = Number.POSITIVE_INFINITY): CopyLine[] {
-  const { transcript, files } = record
+function chooseVersions(record: ConversationRecord, generation = record.lastGeneration): CopyLine[] {
+  const { transcript, files, lastGeneration } = record
+  if (generation < 1 || generation > lastGeneration)
+    throw new StintError('NOT_FOUND', `there is no generation ${generation} of this conversation`, {
+      hint: `Its newest is ${lastGeneration}; leave --generation out for it.`,
+    })
   const isSuperseded = ({ file, at }: CopyLine): boolean =>
     [`${file}.zst`, file.replace(/\.zst$/, '')].some(
       (other) => other !== file && (files.get(other)?.at(-1)?.at ?? 0) > at,
     )
-  const versions = record.newest
+  return record.newest
     .filter((copy) => !isSuperseded(copy))
     .sort((a, b) => Number(b === transcript) - Number(a === transcript))
     .flatMap(({ file }) => files.get(file)?.findLast((copy) => copy.generation <= generation) ?? [])
-  if (versions.length > 0) return versions
-  throw new StintError('NOT_FOUND', `there is no generation ${generation} of this conversation`, {
-    hint: `Its newest is ${record.lastGeneration}; leave --generation out for it.`,
-  })
 }
 
 /** Checks that the agent can have the conversation back; keeps the copy that the agent has. */
@@ -87,12 +89,6 @@ async function makeWay(directory: string, agent: VaultAgent, id: string, replace
     })
   const present = findConversations(agent).sources.find((source) => source.id === id)
   const files = present?.files ?? []
-  const pid = processWith(id, files) ?? notedProcess(agent, id)
-  if (pid !== undefined)
-    throw new StintError('SESSION_LOCKED', `that conversation is open in process ${pid}`, {
-      detail: `pid=${pid}`,
-      hint: 'Close it first, or write the files elsewhere: --to DIR',
-    })
   const copies = files.filter(({ name }) => name === files[0]?.name)
   // Claude Code finds a conversation only if there is exactly one copy.
   if (copies.length > 1)
@@ -118,16 +114,6 @@ const taken = (path: string, to: string | undefined): StintError =>
         : 'Choose an empty directory.',
   })
 
-/** A link on the way would lead to files elsewhere. */
-function assertDirectory(path: string): void {
-  const stat = lstatIfExists(path)
-  if (stat === undefined) return assertDirectory(dirname(path))
-  if (!stat.isDirectory())
-    throw new StintError('NAME_TAKEN', `${path} is not a directory`, {
-      hint: 'Move it away, or write the files elsewhere: --to DIR',
-    })
-}
-
 /** Writes a file beside its target, checks it against the hash, and gives it its name. */
 function restoreFile(path: string, version: CopyLine, target: string, give: typeof renameInto): void {
   makePrivateDirectories(dirname(target))
@@ -135,7 +121,7 @@ function restoreFile(path: string, version: CopyLine, target: string, give: type
   give(target, (staged) => {
     using file = closing(nodeDisk, nodeDisk.create(staged))
     const hash = createHash('sha256')
-    for (const bytes of piecesOf(stored.fd, 0, storedBytes(version))) {
+    for (const bytes of piecesOf(stored.fd, 0, version.bytes)) {
       hash.update(bytes)
       writeAll(file.fd, bytes)
     }
@@ -146,36 +132,4 @@ function restoreFile(path: string, version: CopyLine, target: string, give: type
     nodeDisk.sync(file.fd)
   })
   nodeDisk.syncDirectory(dirname(target))
-}
-
-/**
- * A process in which this conversation is open: it names the id in its arguments, has the id in a variable,
- * as the commands of an agent do, or has one of the files open.
- */
-function processWith(id: string, files: readonly SourceFile[]): number | undefined {
-  const ancestors = new Set([...ancestorsOf(process.pid)].map(({ pid }) => pid))
-  const table = readProcessTable()
-  const isOpenIn = (pid: number): boolean =>
-    listIfReadable(`/proc/${pid}/fd`).some((fd) => {
-      const open = ifPossible(() => readlinkSync(`/proc/${pid}/fd/${fd}`))
-      return files.some(({ path }) => path === open)
-    })
-  return table.processes.find(
-    ({ pid }) =>
-      table.environmentOf(pid).includes(`_ID=${id}\0`) ||
-      (!ancestors.has(pid) && (table.commandOf(pid).includes(id) || isOpenIn(pid))),
-  )?.pid
-}
-
-/** Claude Code keeps a file with the id of its session for each of its processes. */
-function notedProcess(agent: VaultAgent, id: string): number | undefined {
-  const directory = join(agentRoot(agent), 'sessions')
-  const names = listIfReadable(directory).filter((name) => /^\d+\.json$/.test(name))
-  const pids = names.map((name) => Number.parseInt(name, 10)).filter(pidExists)
-  return pids.find((pid) => {
-    const note = parseObject(readSmallFile(join(directory, `${pid}.json`)) ?? '')
-    const { started = note?.procStart } = readProcessStat(pid) ?? {}
-    // A killed process leaves its note, and another process may have its pid by now.
-    return note?.sessionId === id && String(note.procStart ?? started) === String(started)
-  })
 }

@@ -128,7 +128,8 @@ test('an export of OpenCode has its messages', () => {
 test('the title is the first prompt of the person, and not what the agent puts before it', () => {
   const prompt = (text: string): string =>
     line({ type: 'user', cwd: '/a "b"', message: { role: 'user', content: text } })
-  const head = [prompt('<environment_context>x'), prompt('tidy\n  up'), prompt('later')].join('\n')
+  const before = ['<environment_context>x', '# AGENTS.md instructions for /a', 'Caveat: The messages below …']
+  const head = [...before, 'tidy\n  up', 'later'].map(prompt).join('\n')
   expect(summaryOf('claude', head)).toEqual({ title: 'tidy up', workspace: '/a "b"' })
   expect(summaryOf('claude', `${head.slice(0, 40)}`)).toEqual({})
 })

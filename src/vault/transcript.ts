@@ -123,12 +123,14 @@ export function summaryOf(agent: string, head: string): { title?: string; worksp
   return { ...(title && { title }), ...(workspace && { workspace }) }
 }
 
-/** Agents put their own instructions into the first messages, as elements of XML. */
+/** Agents put words of their own before the first prompt: elements of XML, AGENTS.md, a caveat. */
+const notPrompt = /^\s*(?:<[\w-]+>|# AGENTS\.md |Caveat: )/
+
 const firstPrompt = (head: string): string | undefined =>
   head
     .split('\n')
     .flatMap(entriesOf)
-    .find(({ who, text }) => who === 'user' && !/^\s*<[\w-]+>/.test(text))?.text
+    .find(({ who, text }) => who === 'user' && !notPrompt.test(text))?.text
 
 function firstString(json: string, pattern: RegExp): string | undefined {
   const value = parseObject(`{"value":${pattern.exec(json)?.[1] ?? null}}`)?.value

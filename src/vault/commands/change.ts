@@ -7,8 +7,10 @@ import { confirm } from '../../cli/terminal/print.ts'
 import { showWork } from '../../cli/terminal/progress.ts'
 import { plural, shortPath } from '../../cli/text/format.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
+import { LivingSessions } from '../../agents/index.ts'
 import {
   changeExclusions,
+  type Conversation,
   isVaultAgent,
   listConversations,
   openVault,
@@ -91,8 +93,9 @@ export const vaultRestoreCommand = defineBareCommand({
   ],
   async run(_, { options: { to, replace, generation }, positionals }) {
     const conversation = findConversation(positionals)
-    const options = { to: to === undefined ? undefined : resolve(to), replace, generation }
     const { agent, id } = conversation
+    if (to === undefined) assertClosed(conversation)
+    const options = { to: to === undefined ? undefined : resolve(to), replace, generation }
     return { agent, id, ...(await restoreConversation(conversation, options)) }
   },
   render({ paths, bytes, resume }) {
@@ -101,6 +104,17 @@ export const vaultRestoreCommand = defineBareCommand({
     return resume === null ? what : `${what}\nContinue it with: ${resume}`
   },
 })
+
+/** Throws if a process has the conversation open: it would write on where the files were. */
+function assertClosed({ id, record }: Conversation): void {
+  const sources = record.newest.map(({ source }) => source)
+  const pid = new LivingSessions().processOf(id, sources)
+  if (pid === undefined) return
+  throw new StintError('SESSION_LOCKED', `that conversation is open in process ${pid}`, {
+    detail: `pid=${pid}`,
+    hint: 'Close it first, or write the files elsewhere: --to DIR',
+  })
+}
 
 export const vaultRmCommand = defineBareCommand({
   name: 'rm',

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { isWithin } from '../../base/fs/paths.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { formatAge, formatTime, plural, shortPath, utcOption, type Zone } from '../../cli/text/format.ts'
@@ -35,7 +37,8 @@ export function findConversation([name = '']: readonly string[]): Conversation {
   }))
   const { items } = matchName(name, candidates)
   const [first, second] = items
-  const isNewest = items.every(({ id }) => !id.startsWith(name))
+  const isAgent = items.every(({ agent }) => `${agent} `.toLowerCase().startsWith(`${name} `.toLowerCase()))
+  const isNewest = name === '.' || isAgent
   if (first !== undefined && (second === undefined || isNewest)) return first.conversation
   if (second !== undefined)
     throw new StintError('ARG_ERROR', `${visibleText(name, 140)} means several conversations`, {
@@ -64,15 +67,16 @@ export const vaultListCommand = defineBareCommand({
     ['stint vault list --agent claude --lost', 'what Claude Code has deleted'],
   ],
   run(_, { options: { agent, lost, workspace, all } }) {
-    const directory = workspace === undefined ? undefined : findWorkspace(workspace).path
+    // A directory that is gone may be what the user looks for.
+    const directory = workspace && (ifPossible(() => findWorkspace(workspace).path) ?? resolve(workspace))
     const conversations = listConversations(vaultDirectory(), agent && [agent])
       .filter(({ lost_after }) => !lost || lost_after !== null)
-      .filter((each) => directory === undefined || readConversationSummary(each).workspace === directory)
+      .filter((each) => !directory || isWithin(readConversationSummary(each).workspace ?? '', directory))
     const shown = all ? conversations : conversations.slice(0, shownAtOnce)
     return { conversations: shown.map(describeConversation), total: conversations.length }
   },
   render({ conversations, total }, { columns }, { options }) {
-    if (total === 0) return 'no conversations: `stint vault sync` copies them'
+    if (total === 0) return 'no such conversation in the vault; `stint vault sync` copies those of all agents'
     const rest = total - conversations.length
     return [
       ...table(conversations, columnsAt(Date.now(), options), columns),
@@ -122,7 +126,7 @@ export const vaultStatusCommand = defineBareCommand({
   render({ vault, agents, excluded, not_covered, free_percent }, { columns }, { options }) {
     return [
       ...table(agents, surveyColumns(options), columns),
-      ...(agents.every(({ synced_at }) => synced_at === null)
+      ...(agents.every(({ kept }) => kept === 0)
         ? ['nothing is kept yet: `stint vault sync` copies it']
         : []),
       ...(free_percent !== null && free_percent < 5

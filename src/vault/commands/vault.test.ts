@@ -110,7 +110,7 @@ test('a lost conversation is listed, restored byte by byte with all its files, a
   expect(statSync(user.transcript).mtimeMs).toBeGreaterThan(before)
   expect(statSync(user.transcript).mode & 0o777).toBe(0o600)
   expect(readdirSync(dirname(user.transcript)).filter((name) => name.endsWith('.tmp'))).toEqual([])
-  expect((await user.run('list', '--lost')).conversations).toEqual([])
+  expect((await user.text('list', '--lost')).stdout).toMatch(/^no such conversation/)
 })
 
 test('a conversation that the agent has is replaced only on request, and the vault keeps what was there', async () => {
@@ -148,35 +148,45 @@ test('a copy in another directory of the agent is replaced there: two copies wou
   expect(existsSync(user.transcript)).toBe(false)
 })
 
+/** A process that keeps running until the end of the test. */
+async function withProcess(args: string[], work: (pid: number) => Promise<void>, env?: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, ...env } })
+  try {
+    await work(child.pid ?? 0)
+  } finally {
+    child.kill()
+  }
+}
+
 test('a conversation that a process has open is not restored', async () => {
   await using user = await User.open()
   user.loseAll()
-  const agent = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '--', '--resume', id], {
-    stdio: 'ignore',
-  })
-  try {
+  await withProcess(['-e', 'setInterval(() => {}, 1000)', '--', '--resume', id], async (pid) => {
     expect(await user.fail('restore', id)).toMatchObject({
       code: 'SESSION_LOCKED',
-      message: expect.stringContaining(`process ${agent.pid}`) as string,
+      message: expect.stringContaining(`process ${pid}`) as string,
     })
     expect(existsSync(user.transcript)).toBe(false)
-  } finally {
-    agent.kill()
-  }
+  })
 })
 
 test('a note of Claude Code counts for the process that wrote it, not for a later one with its pid', async () => {
   await using user = await User.open()
   user.loseAll()
-  const note = (procStart: string): void =>
-    user.write(
-      join(user.home, `.claude/sessions/${process.pid}.json`),
-      JSON.stringify({ sessionId: id, procStart }),
-    )
-  note(String(readProcessStat(process.pid)?.started))
-  expect(await user.fail('restore', id)).toMatchObject({ code: 'SESSION_LOCKED' })
-  note('1')
-  expect(await user.run('restore', id)).toMatchObject({ id })
+  const program = join(user.tmp, 'claude.js')
+  writeFileSync(program, 'setInterval(() => {}, 1000)')
+  const work = async (pid: number): Promise<void> => {
+    const note = (procStart: string): void =>
+      user.write(
+        join(user.home, `.claude/sessions/${pid}.json`),
+        JSON.stringify({ sessionId: id, procStart }),
+      )
+    note(String(readProcessStat(pid)?.started))
+    expect(await user.fail('restore', id)).toMatchObject({ code: 'SESSION_LOCKED' })
+    note('1')
+    expect(await user.run('restore', id)).toMatchObject({ id })
+  }
+  await withProcess([program], work, { HOME: user.home, CLAUDE_CONFIG_DIR: undefined })
 })
 
 test('damage in the vault is not restored', async () => {
@@ -188,13 +198,16 @@ test('damage in the vault is not restored', async () => {
   expect(existsSync(user.transcript)).toBe(false)
 })
 
-test('a restore does not write through a link', async () => {
+test('a conversation comes back where the agent has a link, as for a directory on another disk', async () => {
   await using user = await User.open()
   user.loseAll()
-  mkdirSync(join(user.tmp, 'target'))
-  symlinkSync(join(user.tmp, 'target'), join(user.home, project))
-  expect(await user.fail('restore', id)).toMatchObject({ code: 'NAME_TAKEN' })
-  expect(readdirSync(join(user.tmp, 'target'))).toEqual([])
+  mkdirSync(join(user.tmp, 'disk'))
+  symlinkSync(join(user.tmp, 'disk'), join(user.home, project))
+  await user.run('restore', id)
+  expect(readFileSync(join(user.tmp, 'disk', `${id}.jsonl`), 'utf8')).toBe(transcript)
+  user.loseAll()
+  user.write(join(user.home, project), 'no directory')
+  expect((await user.fail('restore', id)).message).toContain(`${project} is not a directory`)
 })
 
 test('a conversation can be read: secrets are masked, and nothing in it reaches the terminal as a control character', async () => {
@@ -240,6 +253,14 @@ test('a scan names the line and the kind of a secret, and never the value', asyn
       ],
     },
   })
+})
+
+test('of a line that is too long to be shown, one entry says so', async () => {
+  await using user = await User.open()
+  appendFileSync(user.transcript, lines({ text: 'x'.repeat(30 << 20) }))
+  await user.run('sync')
+  const { stdout } = await user.text('show', id)
+  expect(stdout.match(/too long to be shown/g)).toHaveLength(1)
 })
 
 test('what is removed stays removed, with a line in the log, until it is included again', async () => {
@@ -330,7 +351,10 @@ test('OpenCode is kept by its own export, once for each change, and given back a
     conversations: [{ title: 'second', workspace: '/work/app', generations: 2 }],
   })
   expect((await user.fail('restore', 'ses_1')).suggestion).toContain('opencode import')
-  await user.run('restore', 'ses_1', '--to', join(user.tmp, 'out'), '--generation', '1')
+  const out = join(user.tmp, 'out')
+  expect(await user.run('restore', 'ses_1', '--to', out, '--generation', '1')).toMatchObject({
+    resume: `opencode import ${join(out, 'export.json')}`,
+  })
   expect(readFileSync(join(user.tmp, 'out/export.json'), 'utf8')).toContain('first')
   user.write(join(user.tmp, 'list.json'), '[]')
   await user.run('sync')
@@ -375,7 +399,6 @@ test('names: an id, the beginning of it, an agent, a directory; anything else sa
   expect((await user.text('show', 'nothing')).stderr).toContain('stint vault list')
   expect(await user.fail('restore')).toMatchObject({ code: 'ARG_ERROR' })
   expect(await user.fail('rm')).toMatchObject({ code: 'ARG_ERROR' })
-  expect(await user.fail('restore', id, '--generation', '0', '--to', user.tmp)).toMatchObject({
-    code: 'NOT_FOUND',
-  })
+  for (const generation of ['0', '2'])
+    expect(await user.fail('restore', id, '--generation', generation)).toMatchObject({ code: 'NOT_FOUND' })
 })
