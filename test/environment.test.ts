@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { projectRoot } from './support/world.ts'
 
 /** Variables that only stint's own processes set and read. */
-const internal = new Set(['STINT_DEMO_PART', 'STINT_GUARD'])
+const internal = new Set(['STINT_GUARD'])
 
 test('the page about the environment lists every variable that stint reads or sets, and no other', () => {
   const page = readFileSync(join(projectRoot, 'docs/environment.md'), 'utf8')

@@ -2,86 +2,46 @@ import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
-  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
   type Stats,
-  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
 import { safeOpenFlags } from './regular-file.ts'
 import { errorCode } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 
-/**
- * Directories are 0700 and files 0600 under any umask. The mode passed to the kernel keeps other users out;
- * an odd umask may also take permissions from the owner, which are then restored. The first directory or file
- * created shows whether it does: checking each one would cost a system call a file.
- */
-let directoriesLoseRights: boolean | undefined
-let filesLoseRights: boolean | undefined
+// Directories are made 0700 and files 0600, by mode: a umask can only take permissions away.
 
 /** Creates a directory; fails if it exists. */
-export function makePrivateDirectory(path: string): void {
-  mkdirSync(path, 0o700)
-  if (directoriesLoseRights === undefined) {
-    const { mode } = lstatSync(path)
-    directoriesLoseRights = (mode & 0o700) !== 0o700
-    filesLoseRights = (mode & 0o600) !== 0o600
-  }
-  if (directoriesLoseRights) chmodSync(path, 0o700)
-}
+export const makePrivateDirectory = (path: string): void => mkdirSync(path, 0o700)
 
 /** Creates a directory and its missing parents. */
-export function makePrivateDirectories(path: string): void {
-  try {
-    makePrivateDirectory(path)
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST' && statSync(path).isDirectory()) return
-    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    // Not with `recursive`: under an odd umask, each needs its permissions before the next is created.
-    makePrivateDirectories(dirname(path))
-    makePrivateDirectories(path)
-  }
-}
+export const makePrivateDirectories = (path: string): void =>
+  void mkdirSync(path, { recursive: true, mode: 0o700 })
 
 /** Creates a file with this content; fails if it exists. */
-export function createPrivateFile(path: string, content: string | Uint8Array): void {
-  // One call into Node instead of three.
-  if (filesLoseRights === false) writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
-  else write(path, 'wx', content)
-}
+export const createPrivateFile = (path: string, content: string | Uint8Array): void =>
+  writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
 
 /** Appends to a file, creating it if needed, in one write. */
 export function appendPrivateFile(path: string, content: string): void {
-  write(path, 'a', content)
-}
-
-const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
-const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | safeOpenFlags }
-
-/** Opens a new file, or one to append to; never through a link, never a FIFO. The caller closes it. */
-export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
-  const fd = openSync(path, openFlags[how], 0o600)
-  // Only a new file shows what the umask does; an existing one may have any mode.
-  const hasLost = filesLoseRights ?? (fstatSync(fd).mode & 0o600) !== 0o600
-  if (how === 'wx') filesLoseRights = hasLost
-  if (hasLost) fchmodSync(fd, 0o600)
-  return fd
-}
-
-function write(path: string, how: 'wx' | 'a', content: string | Uint8Array): void {
-  const fd = openPrivateFile(path, how)
+  const fd = openPrivateFile(path, 'a')
   try {
     writeAll(fd, content)
   } finally {
     closeSync(fd)
   }
 }
+
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
+const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | safeOpenFlags }
+
+/** Opens a new file, or one to append to; never through a link, never a FIFO. The caller closes it. */
+export const openPrivateFile = (path: string, how: 'wx' | 'a'): number =>
+  openSync(path, openFlags[how], 0o600)
 
 /** Writes all of the content where the file stands, or to its end if it was opened for appending. */
 export function writeAll(fd: number, content: string | Uint8Array): void {
@@ -120,9 +80,7 @@ export function ownDirectoryProblem(stat: Stats): string | undefined {
 
 function makeOwnDirectory(path: string): Stats {
   try {
-    mkdirSync(path, 0o700)
-    // The umask may have removed permissions of our own; it never adds permissions for others.
-    closeToOthers(path, lstatSync(path))
+    makePrivateDirectory(path)
   } catch (error) {
     // Another run created it at the same moment; the caller checks it like any other.
     if (errorCode(error) !== 'EEXIST') throw error

@@ -1,11 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { identify, liveness } from '../../base/process/liveness.ts'
-import { writeOut } from '../../base/process/terminal.ts'
 import { type CommandContext, screenOf } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { plural } from '../text/format.ts'
@@ -17,12 +15,11 @@ export const demoCommand = defineCommand({
     'Shows stint at work, in half a minute: real processes, in a temporary home that is removed afterwards.',
   envelope: 'on-request',
   examples: [['stint demo', 'two agents collide, one is undone, a run is killed, a conversation comes back']],
-  // The demo's scratch is guarded from the start; a simulated agent ends with the demo.
-  settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined ? 'eager' : 'off' }),
+  // The demo's scratch is guarded from the start.
+  settings: () => ({ guard: 'eager' }),
   async run(context) {
     try {
-      const agent = process.env.STINT_DEMO_PART
-      await (agent === undefined ? playScenes(context) : editNotes(agent))
+      await playScenes(context)
     } catch (error) {
       throw codedError(error, 'play the demo')
     }
@@ -31,7 +28,7 @@ export const demoCommand = defineCommand({
 
 async function playScenes(context: CommandContext): Promise<void> {
   const stage = new Stage(context, screenOf(1).paint)
-  for (const { title, play } of scenes) {
+  for (const [title, play] of scenes) {
     stage.title(title)
     await play(stage)
   }
@@ -41,27 +38,19 @@ async function playScenes(context: CommandContext): Promise<void> {
   stage.say(`Next: \`${stint}\` shows what is here, and \`${stint} init\` sets it up for the agents you run.`)
 }
 
-const printLine = (line: string): boolean => writeOut(1, `${line}\n`)
+/** A simulated agent: it reads a file, thinks until it is told to go on, and writes it back with a new line. */
+const agentScript = (name: string): string => `before=$(cat notes.md)
+echo read
+read -r go
+printf '%s\\n- ${name} was here\\n' "$before" > notes.md
+echo written
+`
 
-/** Acts as a simulated agent: reads a file, waits for a line on stdin, and writes it back with a new line. */
-async function editNotes(agent: string): Promise<void> {
-  const before = readFileSync('notes.md', 'utf8')
-  printLine('read')
-  for await (const _ of createInterface({ input: process.stdin })) break
-  writeFileSync('notes.md', `${before}- ${agent} was here\n`)
-  printLine('written')
-}
-
-interface Scene {
-  title: string
-  play: (stage: Stage) => Promise<void>
-}
-
-export const scenes: readonly Scene[] = [
-  { title: '1. Two agents and one file', play: collide },
-  { title: '2. Undo one, keep the other', play: undoOne },
-  { title: '3. kill -9 leaves nothing', play: killedRun },
-  { title: '4. A conversation that the agent has deleted comes back', play: lostTranscript },
+const scenes: readonly [title: string, play: (stage: Stage) => Promise<void>][] = [
+  ['1. Two agents and one file', collide],
+  ['2. Undo one, keep the other', undoOne],
+  ['3. kill -9 leaves nothing', killedRun],
+  ['4. A conversation that the agent has deleted comes back', lostTranscript],
 ]
 
 const notesOf = (stage: Stage): string => readFileSync(join(stage.workspace, 'notes.md'), 'utf8')
@@ -77,13 +66,14 @@ const showNotes = (stage: Stage): void => {
 
 async function collide(stage: Stage): Promise<void> {
   stage.write('notes.md', '# Notes\n')
-  const [ada, bob] = [await stage.agent('ada'), await stage.agent('bob')]
+  for (const who of ['ada', 'bob']) stage.write(`${who}.sh`, agentScript(who))
+  const [ada, bob] = [await stage.start('sh', ['ada.sh']), await stage.start('sh', ['bob.sh'])]
   await Promise.all([ada.waitForLine('read'), bob.waitForLine('read')])
   stage.say('Without stint, ada and bob read notes.md, think, and write it back with a line of their own.')
   ada.write('go')
   await ada.waitForLine('written')
   bob.write('go')
-  await Promise.all([ada.ended(), bob.ended()])
+  await Promise.all([ada.ended, bob.ended])
   const lines = linesOf(stage)
   showNotes(stage)
   assertShown(lines.join() === '- bob was here', 'an edit is lost without stint')
@@ -93,23 +83,22 @@ async function collide(stage: Stage): Promise<void> {
 
 async function takeTurns(stage: Stage): Promise<void> {
   stage.write('notes.md', '# Notes\n')
-  for (const who of ['ada', 'bob']) stage.write(`${who}.sh`, stage.agentScript(who))
   const run = async (who: string, ...more: string[]) =>
     await stage.stint('run', '--lock', '--session', who, ...more, '--', 'sh', `${who}.sh`)
   stage.say('With stint:')
   const ada = await run('ada')
   await ada.waitForLine('read')
   const refused = await run('bob')
-  const code = await refused.ended()
+  const code = await refused.ended
   assertShown(code === 4 && refused.stderr.includes('held by ada'), 'bob is refused, by name', refused)
   stage.say(refused.stderr.trim().split('\n')[0] ?? '')
   const bob = await run('bob', '--wait', '30s')
   ada.write('go')
   await ada.waitForLine('written')
-  assertShown((await ada.ended()) === 0, 'ada finishes', ada)
+  assertShown((await ada.ended) === 0, 'ada finishes', ada)
   await bob.waitForLine('read')
   bob.write('go')
-  assertShown((await bob.ended()) === 0, 'bob finishes', bob)
+  assertShown((await bob.ended) === 0, 'bob finishes', bob)
   showNotes(stage)
   assertShown(linesOf(stage).join() === '- ada was here,- bob was here', 'both edits are kept with stint')
   stage.good('bob was told who works here, waited, and both edits are there.')
@@ -118,7 +107,7 @@ async function takeTurns(stage: Stage): Promise<void> {
 /** Runs a command of stint to its end, and shows what it printed. */
 async function show(stage: Stage, ...args: string[]): Promise<DemoProcess> {
   const process = await stage.stint(...args)
-  assertShown((await process.ended()) === 0, `\`stint ${args[0]}\` works`, process)
+  assertShown((await process.ended) === 0, `\`stint ${args[0]}\` works`, process)
   for (const line of process.lines) stage.say(line)
   return process
 }

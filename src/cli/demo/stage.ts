@@ -80,37 +80,24 @@ export class Stage {
   /** Prints a command line of another program, and runs it to its end. */
   async run(program: string, ...args: readonly string[]): Promise<void> {
     this.command([program, ...args].map(shellWord).join(' '))
-    const process = new DemoProcess(await this.#spawn(program, args))
-    assertShown((await process.ended()) === 0, `\`${program}\` works`, process)
+    const process = await this.start(program, args)
+    assertShown((await process.ended) === 0, `\`${program}\` works`, process)
   }
 
   /** Prints a command line of stint, and starts exactly that. */
   async stint(...args: readonly string[]): Promise<DemoProcess> {
     this.command(['stint', ...args].map(shellWord).join(' '))
-    return await this.#start([...args])
+    return await this.start(process.execPath, [process.argv[1] ?? '', ...args])
   }
 
-  /** Starts a simulated agent: this program in another role. */
-  async agent(name: string): Promise<DemoProcess> {
-    return await this.#start(['demo'], { STINT_DEMO_PART: name })
-  }
-
-  /** A shell script that starts a simulated agent. */
-  agentScript(name: string): string {
-    const program = [process.execPath, process.argv[1] ?? '', 'demo'].map(shellWord).join(' ')
-    return `STINT_DEMO_PART=${shellWord(name)} exec ${program}\n`
-  }
-
-  async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<DemoProcess> {
-    return new DemoProcess(await this.#spawn(process.execPath, [process.argv[1] ?? '', ...args], variables))
-  }
-
-  #spawn(program: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<RunChild> {
-    return this.#context.spawn(program, args, {
+  /** Starts a program in the workspace. */
+  async start(program: string, args: readonly string[]): Promise<DemoProcess> {
+    const child = await this.#context.spawn(program, args, {
       cwd: this.workspace,
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...this.#environment(), ...variables },
+      env: this.#environment(),
     })
+    return new DemoProcess(child)
   }
 
   /** Without the variables of the demo's own run: its processes stand for unrelated ones. */
@@ -133,14 +120,17 @@ const foreign = /^(?:STINT_|GIT_|XDG_|TMPDIR$|TEMP$|TMP$|\w+_HOME$|\w+_CONFIG_DI
 /** A process of the demo: the lines it prints, and how it ends. */
 export class DemoProcess {
   readonly #child: RunChild
-  /** Resolves when the process has ended and its output is read to the end; `exited` may come before that. */
-  readonly #closed: Promise<number | null>
+  /**
+   * Resolves with the exit code when the process has ended and its output is read to the end; null if a
+   * signal ended it.
+   */
+  readonly ended: Promise<number | null>
   #output = ''
   stderr = ''
 
   constructor(child: RunChild) {
     this.#child = child
-    this.#closed = new Promise((resolve) => child.process.once('close', resolve))
+    this.ended = new Promise((resolve) => child.process.once('close', resolve))
     child.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#output += text))
     child.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
     // A process that has ended too early does not read: the demo looks at its end instead.
@@ -163,7 +153,7 @@ export class DemoProcess {
       if (isOver) throw demoError(`a process ended before it printed "${prefix}"`, this.stderr)
       isOver = await Promise.race([
         once(this.#child.process.stdout ?? process, 'data').then(() => false),
-        this.#closed.then(() => true),
+        this.ended.then(() => true),
       ])
     }
   }
@@ -174,11 +164,6 @@ export class DemoProcess {
 
   kill(): void {
     this.#child.process.kill('SIGKILL')
-  }
-
-  /** Resolves with the exit code, or with null if a signal ended the process. */
-  async ended(): Promise<number | null> {
-    return await this.#closed
   }
 }
 

@@ -11,13 +11,13 @@ interface Done {
   bytes?: number
 }
 
-interface Progress extends Done {
-  label: string
-  elapsedMs: number
-}
-
 /** One line, always narrower than the terminal: a full line would wrap, and could not be redrawn. */
-export function progressLine({ label, count, bytes, elapsedMs }: Progress, columns: number): string {
+export function progressLine(
+  label: string,
+  { count, bytes }: Done,
+  elapsedMs: number,
+  columns: number,
+): string {
   const seconds = `${Math.floor(elapsedMs / 1000)}s`
   const share = count === undefined ? '' : ` ${count.done}/${count.total}`
   const size = bytes === undefined ? '' : `  ${formatBytes(bytes)}`
@@ -28,33 +28,57 @@ export function progressLine({ label, count, bytes, elapsedMs }: Progress, colum
 export const wantsProgress = (isTerminal: boolean, env: NodeJS.ProcessEnv): boolean =>
   isTerminal && !env.CI && env.TERM !== 'dumb'
 
-/** Opens a progress bar on stderr, if that is a terminal. An interruption clears it. */
+const quietMs = 500
+const redrawMs = 100
+/** Work that reports nothing for a while still shows that it is under way. */
+const tickMs = 250
+const clearLine = '\r\x1b[K'
+
+interface ProgressBar {
+  /** Draws the line again, unless that was a moment ago. */
+  update(done: Done): void
+  /** Removes the line for good: later updates draw nothing. */
+  clear(): void
+}
+
+/**
+ * Opens a line on stderr that is redrawn in place, if that is a terminal. A short operation shows none, and
+ * nothing is left of it at the end, nor after an interruption.
+ */
 export async function openProgressBar(
   label: string,
   { signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>,
 ): Promise<ProgressBar | undefined> {
   if (quiet || !wantsProgress(await isTerminal(2), process.env)) return undefined
-  const write = (text: string): void => void writeOut(2, text)
   const columns = process.stderr.columns || 80
-  // Work that reports nothing for a while still shows that it is under way.
-  const timer = setInterval(() => bar.update(), tickMs).unref()
-  const bar = new ProgressBar({
-    label,
-    columns,
-    write,
-    now: systemClock.mono,
-    onClear() {
-      clearInterval(timer)
-      signal.removeEventListener('abort', clear)
-    },
-  })
-  const clear = (): void => bar.clear()
+  const startedAt = systemClock.mono()
+  let drawnAt: number | undefined
+  let lastDone: Done = {}
+  const draw = (): void => {
+    const elapsedMs = systemClock.mono() - startedAt
+    if (elapsedMs < quietMs || elapsedMs - (drawnAt ?? 0) < redrawMs) return
+    drawnAt = elapsedMs
+    writeOut(2, `${clearLine}${progressLine(label, lastDone, elapsedMs, columns)}`)
+  }
+  const timer = setInterval(draw, tickMs).unref()
+  let isOver = false
+  const clear = (): void => {
+    if (isOver) return
+    isOver = true
+    clearInterval(timer)
+    signal.removeEventListener('abort', clear)
+    if (drawnAt !== undefined) writeOut(2, clearLine)
+  }
   // Otherwise the message about the interruption would follow the bar on the same line.
   signal.addEventListener('abort', clear, { once: true })
-  return bar
+  return {
+    update(done) {
+      lastDone = done
+      if (!isOver) draw()
+    },
+    clear,
+  }
 }
-
-const tickMs = 250
 
 /**
  * Shows on a terminal that work is under way, and for how long, if it takes a while. An interruption ends the
@@ -77,49 +101,5 @@ export async function showWork<Result>(
     bar?.clear()
     // A command that watches does the same work again and again.
     signal.removeEventListener('abort', interrupt)
-  }
-}
-
-interface ProgressBarOptions {
-  label: string
-  columns: number
-  write: (text: string) => void
-  /** A clock in milliseconds, with any origin. */
-  now: () => number
-  onClear?: () => void
-}
-
-const quietMs = 500
-const redrawMs = 100
-const clearLine = '\r\x1b[K'
-
-/** A line that is redrawn in place. A short operation shows none, and nothing is left of it at the end. */
-export class ProgressBar {
-  readonly #options: ProgressBarOptions
-  readonly #startedAt: number
-  #drawnAt = Number.NEGATIVE_INFINITY
-  #cleared = false
-  #done: Done = {}
-
-  constructor(options: ProgressBarOptions) {
-    this.#options = options
-    this.#startedAt = options.now()
-  }
-
-  /** Draws the line again, unless that was a moment ago. Without an argument, nothing more was done. */
-  update(done: Done = this.#done): void {
-    this.#done = done
-    const { label, columns, write, now } = this.#options
-    const elapsedMs = now() - this.#startedAt
-    if (this.#cleared || elapsedMs < quietMs || elapsedMs - this.#drawnAt < redrawMs) return
-    this.#drawnAt = elapsedMs
-    write(`${clearLine}${progressLine({ label, ...done, elapsedMs }, columns)}`)
-  }
-
-  /** Removes the line for good: later updates draw nothing. */
-  clear(): void {
-    if (!this.#cleared && this.#drawnAt >= 0) this.#options.write(clearLine)
-    this.#cleared = true
-    this.#options.onClear?.()
   }
 }

@@ -142,7 +142,7 @@ test('a reader that closes the pipe does not crash the run', async () => {
   await until('nothing is left', () => world.leftovers().length === 0)
 })
 
-test.each(['000', '077', '277'])('under umask %s, directories are 0700 and files 0600', async (umask) => {
+test.each(['000', '077'])('under umask %s, directories are 0700 and files 0600', async (umask) => {
   await using world = new World()
   const recorded = 'until grep -q "[0-9]" "$TMPDIR/.stint/children.pids"; do :; done'
   const report = `${recorded}; stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR"/.stint/*`

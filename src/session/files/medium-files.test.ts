@@ -45,7 +45,7 @@ test('a purged session leaves nothing in the trash, and one that was only remove
   expect(pathsUnder(home).some((path) => path.endsWith('removed/journal.log'))).toBe(true)
 })
 
-test.each(['000', '777'])(
+test.each(['000', '077'])(
   'only the owner can access the files of a session, with umask %s',
   async (umask) => {
     const code = `import { filesystemStore } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
