@@ -9,8 +9,8 @@ import { projectRoot } from './support/world.ts'
  */
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   agents: { lines: 551, files: 7 },
-  base: { lines: 3448, files: 35 },
-  cli: { lines: 3739, files: 31 },
+  base: { lines: 3406, files: 35 },
+  cli: { lines: 3663, files: 31 },
   command: { lines: 2655, files: 18 },
   driver: { lines: 48, files: 2 },
   fixtures: { lines: 711, files: 14 },

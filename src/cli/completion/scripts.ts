@@ -114,7 +114,6 @@ export function completionStep(): Step[] {
         // Appended in place: people keep this file behind a link.
         if (shell === 'zsh') appendFileSync(path, after.slice(before?.length ?? 0))
         else writeFileSync(path, after)
-        return `${shell} completes in new terminals`
       },
     },
   ]
@@ -157,7 +156,6 @@ export const completionRemoval = (): Step[] =>
         apply: async () => {
           if (shell === 'zsh' && rest !== '') writeFileSync(path, rest)
           else removeWithParents(path)
-          return `the completion for ${shell} is removed`
         },
       },
     ]

@@ -7,7 +7,7 @@ import { Terminal } from '../../../test/support/terminal.ts'
 import { type Finished, stintBin, until } from '../../../test/support/world.ts'
 
 interface InitAnswer {
-  steps: { name: string; path: string; is_due: boolean; done: string | null; error: object | null }[]
+  steps: { name: string; path: string; is_due: boolean; is_done: boolean; error: object | null }[]
   trial: { level: string }[]
   data: { path: string; contents: string } | null
   next: string[]

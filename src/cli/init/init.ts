@@ -13,7 +13,7 @@ import { showWork } from '../terminal/progress.ts'
 import { shortPath } from '../text/format.ts'
 import { describeData, purgeStep, stepsBack } from './steps-back.ts'
 import { type SetupExtras, setupSteps } from './setup-steps.ts'
-import { applySteps, assertDone, describeStep, type Step, type StepData } from './step.ts'
+import { applySteps, describeStep, type Step, type StepData } from './step.ts'
 
 /** The answer of `stint init`. */
 interface InitData {
@@ -80,26 +80,31 @@ async function setUp(
   workspace: string,
   { dryRun, yes, ...extras }: Flags & SetupExtras,
 ): Promise<InitData> {
-  const flags = { dryRun, yes }
-  const plannedSteps = await setupSteps(context, workspace, extras)
-  const plan = { intro: 'stint init will', outro: [secretsNote, '`stint init --remove` takes it back.'] }
-  const steps = await makeSteps(context, plannedSteps, { ...flags, ...plan })
-  const data: InitData = { dry_run: flags.dryRun, removes: false, steps, trial: [], data: null, next: [] }
-  if (flags.dryRun) return data
-  assertDone(steps, data)
+  const steps = await makeSteps(context, await setupSteps(context, workspace, extras), {
+    dryRun,
+    yes,
+    intro: 'stint init will',
+    outro: [secretsNote, '`stint init --remove` takes it back.'],
+  })
+  const data: InitData = { dry_run: dryRun, removes: false, steps, trial: [], data: null, next: [] }
+  if (dryRun) return data
+  assertDone(data)
   const trial = judgeHooks(await showWork('trying the hooks', context, tryHooks))
   // A check names its file first; the plan has named it already.
   const obstacles = trial
     .filter(isFinding)
     .map(({ text, fix }) => `${text.replace(/^[^:]*: /, '')}: ${fix ?? 'see `stint doctor`'}.`)
-  const runs =
-    new LivingSessions().running().length > 0 && steps.some((step) => step.name === 'hooks' && step.done)
-  const restart = runs ? ['Start agents that run now again: they read their hooks when they start.'] : []
-  return {
-    ...data,
-    trial,
-    next: [...obstacles, ...restart, 'Work as usual. `stint` shows who works where, and what to do next.'],
-  }
+  const hasNewHooks = steps.some(({ name, is_done }) => name === 'hooks' && is_done)
+  const restart =
+    hasNewHooks && new LivingSessions().running().length > 0
+      ? ['Start agents that run now again: they read their hooks when they start.']
+      : []
+  const next = [
+    ...obstacles,
+    ...restart,
+    'Work as usual. `stint` shows who works where, and what to do next.',
+  ]
+  return { ...data, trial, next }
 }
 
 async function takeBack(
@@ -107,9 +112,9 @@ async function takeBack(
   workspace: string,
   { purge, ...flags }: Flags & { purge: boolean },
 ): Promise<InitData> {
-  const plannedSteps = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
+  const planned = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
   const outro = purge ? ['What is deleted cannot be brought back.'] : []
-  const steps = await makeSteps(context, plannedSteps, { ...flags, intro: 'stint init --remove will', outro })
+  const steps = await makeSteps(context, planned, { ...flags, intro: 'stint init --remove will', outro })
   const home = homePath()
   const userData = await describeData(home)
   const data: InitData = {
@@ -117,11 +122,19 @@ async function takeBack(
     removes: true,
     steps,
     trial: [],
-    data: userData === undefined ? null : { path: home, contents: userData.text },
+    data: userData === undefined ? null : { path: home, contents: userData },
     next: [],
   }
-  assertDone(steps, data)
+  assertDone(data)
   return data
+}
+
+/** Throws `PARTIAL_FAILURE` if a step has failed. */
+function assertDone(data: InitData): void {
+  const messages = data.steps.flatMap(({ error }) =>
+    error === null ? [] : `${error.code}: ${error.message}`,
+  )
+  if (messages.length > 0) throw new StintError('PARTIAL_FAILURE', messages.join('; '), { data })
 }
 
 interface Plan extends Flags {
@@ -137,8 +150,7 @@ async function makeSteps(context: BareContext, all: readonly Step[], plan: Plan)
   say(`${renderPlan(due, plan, screen.columns)}\n\n`)
   await confirm(plan.yes, plan.intro.replace(' will', ''), 'Go ahead?')
   const made = await applySteps(due, { signal, onDone: (step) => say(`${renderStep(step, screen)}\n`) })
-  const rest = all.filter(({ isDue }) => !isDue).map(describeStep)
-  return [...made, ...rest]
+  return [...made, ...all.filter(({ isDue }) => !isDue).map(describeStep)]
 }
 
 function renderPlan(
@@ -154,46 +166,42 @@ function renderPlan(
   ].join('\n')
 }
 
-function renderStep({ name, path, done, error }: StepData, { paint, columns }: Screen): string {
-  const where = path === null ? '' : ` (${shortPath(path)})`
-  const [mark, text] =
-    error === null ? [paint.green('✓'), `${done}${where}`] : [paint.red('✗'), error.message]
-  const [first = '', ...rest] = wrap(visibleText(`${name}: ${text}`), columns - 2)
-  return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)].join('\n')
+function renderStep({ name, text, error }: StepData, { paint, columns }: Screen): string {
+  const [mark, line] =
+    error === null ? [paint.green('✓'), text] : [paint.red('✗'), `${name}: ${error.message}`]
+  const [first = '', ...rest] = wrap(visibleText(line), columns - 2)
+  return [`${mark} ${first}`, ...rest.map((more) => `  ${more}`)].join('\n')
 }
 
 /** Renders what follows the steps, which were printed when they were made. */
-function renderInit(data: InitData, screen: Screen): string {
-  const { dry_run, removes, steps, trial, next } = data
+function renderInit(
+  { dry_run, removes, steps, trial, data, next }: InitData,
+  { columns, paint }: Screen,
+): string {
   const due = steps.filter(({ is_due }) => is_due)
   if (dry_run && due.length > 0) {
     const intro = removes ? 'stint init --remove would' : 'stint init would'
-    return renderPlan(due, { intro, outro: removes ? [] : [secretsNote] }, screen.columns)
+    return renderPlan(due, { intro, outro: removes ? [] : [secretsNote] }, columns)
   }
-  if (removes) return renderRemoval(data, screen)
-  const state = due.length === 0 ? ['Everything is in place already.'] : []
+  const sentence = (text: string, hanging = 0): string[] => wrap(visibleText(text), columns, hanging)
+  if (removes)
+    return [
+      ...(due.length === 0 ? ['Nothing of stint is set up here.'] : []),
+      ...(data === null
+        ? []
+        : sentence(
+            `Your data is still in ${shortPath(data.path)}: ${data.contents}. \`stint init --remove --purge\` deletes it.`,
+          )),
+      'To remove stint itself: npm uninstall --global stint',
+    ].join('\n')
   const works = trial
     .filter(({ level }) => level === 'ok')
-    .flatMap(({ text }) => wrap(visibleText(`✓ tried: ${text}`), screen.columns, 2))
-    .map((line) => line.replace(/^✓/, screen.paint.green('✓')))
-  const nextLines = next.flatMap((line) => wrap(visibleText(`- ${line}`), screen.columns - 2, 2))
+    .flatMap(({ text }) => sentence(`✓ tried: ${text}`, 2))
+    .map((line) => line.replace(/^✓/, paint.green('✓')))
+  const nextLines = next.flatMap((line) => wrap(visibleText(`- ${line}`), columns - 2, 2))
   return [
-    ...state,
+    ...(due.length === 0 ? ['Everything is in place already.'] : []),
     ...works,
     ...(nextLines.length > 0 ? ['Next', ...nextLines.map((line) => `  ${line}`)] : []),
   ].join('\n')
-}
-
-function renderRemoval({ steps, data }: InitData, { columns }: Screen): string {
-  const state = steps.some(({ is_due }) => is_due) ? [] : ['Nothing of stint is set up here.']
-  const rest =
-    data === null
-      ? []
-      : wrap(
-          visibleText(
-            `Your data is still in ${shortPath(data.path)}: ${data.contents}. \`stint init --remove --purge\` deletes it.`,
-          ),
-          columns,
-        )
-  return [...state, ...rest, 'To remove stint itself: npm uninstall --global stint'].join('\n')
 }

@@ -18,7 +18,7 @@ import { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from '../../points/i
 import { openVault, surveyVault, syncVault, vaultDirectory } from '../../vault/index.ts'
 import { warnOnce } from '../../hooks/commands/report.ts'
 import { installTimer, uninstallTimer } from '../../sweep/commands/timer.ts'
-import { openProgressBar } from '../terminal/progress.ts'
+import { showWork } from '../terminal/progress.ts'
 import { plural, shortPath } from '../text/format.ts'
 import { completionStep } from '../completion/scripts.ts'
 import type { Step } from './step.ts'
@@ -70,10 +70,7 @@ async function hooksStep(target: HookTarget, warn: (message: string) => void): P
       ...step,
       isDue: planned.some(isChange),
       text: `put hooks into ${shortPath(target.path)}: ${title} asks before it changes files, and waits for its turn`,
-      apply: async () => {
-        await installHooks(target, { dryRun: false, warn })
-        return `${title} asks before it changes files`
-      },
+      apply: async () => void (await installHooks(target, { dryRun: false, warn })),
     }
   } catch (error) {
     if (!(error instanceof StintError)) throw error
@@ -90,7 +87,7 @@ const pointsStep = (isDue: boolean): Step => {
     path,
     isDue,
     text: `keep restore points of git worktrees that agents change in ${shortPath(path)}, for \`stint undo\``,
-    apply: async () => 'restore points are taken from the next turn of an agent on',
+    apply: async () => {},
   }
 }
 
@@ -115,7 +112,6 @@ function keepIgnoredStep(wanted: readonly string[]): Step {
     apply: async () => {
       ensureHome(stintHome())
       setKeptIgnored(all)
-      return `ignored files are kept if they match ${all.join(' or ')}`
     },
   }
 }
@@ -133,16 +129,15 @@ function vaultStep({ signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>): St
         ? `keep copies of new conversations in ${shortPath(path)}`
         : `copy ${plural(conversations, 'conversation')} into ${shortPath(path)}, and keep all new ones there`,
     apply: async () => {
-      const bar = await openProgressBar('copying', { signal, quiet })
-      try {
-        const onProgress = (done: number, total: number, bytes: number): void =>
-          bar?.update({ count: { done, total }, bytes })
-        const { copied, bytes } = await syncVault(openVault(), { signal, onProgress })
-        if (copied === 0) return 'new conversations are copied from now on'
-        return `${plural(copied, 'conversation')} copied, ${formatBytes(bytes)}`
-      } finally {
-        bar?.clear()
-      }
+      const { copied, bytes } = await showWork('copying', { signal, quiet }, (update) =>
+        syncVault(openVault(), {
+          signal,
+          onProgress: (done, total, bytes) => update({ count: { done, total }, bytes }),
+        }),
+      )
+      return copied === 0
+        ? undefined
+        : `copied ${plural(copied, 'conversation')}, ${formatBytes(bytes)}, into ${shortPath(path)}`
     },
   }
 }
@@ -158,23 +153,17 @@ function timerStep(): Step {
     path: started_by === 'systemd' ? (units[0]?.path ?? null) : null,
     isDue: !isIn,
     text: `clean up and copy conversations every hour, by ${started_by === 'systemd' ? 'a systemd timer' : 'a line in your crontab'}`,
-    apply: async () => `cleans up every hour, started by ${installTimer(false).started_by}`,
+    apply: async () => void installTimer(false),
   }
 }
 
 const serverSteps = (warn: (message: string) => void, workspace: string): Promise<Step[]> =>
   Promise.all(
-    serversToInstall([], 'user', workspace).map(async (target): Promise<Step> => {
-      const title = agentTitle(target.agent)
-      return {
-        name: 'mcp',
-        path: target.path,
-        isDue: isChange(await installServer(target, { dryRun: true, warn })),
-        text: `add the MCP server of stint to ${shortPath(target.path)}, for ${title}`,
-        apply: async () => {
-          await installServer(target, { dryRun: false, warn })
-          return `${title} starts the MCP server`
-        },
-      }
-    }),
+    serversToInstall([], 'user', workspace).map(async (target): Promise<Step> => ({
+      name: 'mcp',
+      path: target.path,
+      isDue: isChange(await installServer(target, { dryRun: true, warn })),
+      text: `add the MCP server of stint to ${shortPath(target.path)}, for ${agentTitle(target.agent)}`,
+      apply: async () => void (await installServer(target, { dryRun: false, warn })),
+    })),
   )

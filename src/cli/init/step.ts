@@ -9,14 +9,14 @@ export interface Step {
   isDue: boolean
   /** What it does, in the words of a plan: "put hooks into …". */
   text: string
-  /** Does it; returns what was done, in a few words. */
-  apply(): Promise<string>
+  /** Does it; may return a better text, with what only the doing has shown. */
+  apply(): Promise<string | void>
 }
 
-/** A step as answers show it; `done` is null for one that was not made. */
+/** A step as answers show it. */
 export interface StepData extends Pick<Step, 'name' | 'path' | 'text'> {
   is_due: boolean
-  done: string | null
+  is_done: boolean
   error: { code: string; message: string } | null
 }
 
@@ -25,11 +25,11 @@ export const describeStep = ({ name, path, text, isDue }: Step): StepData => ({
   path,
   text,
   is_due: isDue,
-  done: null,
+  is_done: false,
   error: null,
 })
 
-/** Makes the steps one by one. A step that fails is reported at the end, after all others were made. */
+/** Makes the steps one by one. A step that fails does not keep the others from being made. */
 export async function applySteps(
   steps: readonly Step[],
   { signal, onDone }: { signal: AbortSignal; onDone: (step: StepData) => void },
@@ -39,24 +39,15 @@ export async function applySteps(
     signal.throwIfAborted()
     const data = describeStep(step)
     try {
-      data.done = await step.apply()
+      data.text = (await step.apply()) ?? step.text
+      data.is_done = true
     } catch (error) {
       if (signal.aborted) throw error
-      data.error = {
-        code: error instanceof StintError ? error.code : 'UNEXPECTED',
-        message: errorMessage(error),
-      }
+      const code = error instanceof StintError ? error.code : 'UNEXPECTED'
+      data.error = { code, message: errorMessage(error) }
     }
     onDone(data)
     results.push(data)
   }
   return results
-}
-
-/** Throws `PARTIAL_FAILURE` if a step has failed; `data` is the answer. */
-export function assertDone(steps: readonly StepData[], data: object): void {
-  const failures = steps.filter(({ error }) => error !== null)
-  if (failures.length === 0) return
-  const messages = failures.map(({ error }) => `${error?.code}: ${error?.message}`)
-  throw new StintError('PARTIAL_FAILURE', messages.join('; '), { data })
 }

@@ -22,25 +22,19 @@ import { plural, shortPath } from '../text/format.ts'
 import { completionRemoval } from '../completion/scripts.ts'
 import type { Step } from './step.ts'
 
+/** A step that removes something that is there. */
+const removal = (name: Step['name'], path: string | null, text: string, apply: () => unknown): Step => ({
+  name,
+  path,
+  isDue: true,
+  text,
+  apply: async () => void (await apply()),
+})
+
 /** What `stint init` has set up and is still there; hooks and servers only in the user's own settings. */
 export async function stepsBack(workspace: string): Promise<Step[]> {
-  const targets = targetsToInspect(allAgents, 'user', workspace)
-  const hooks = await Promise.all(
-    targets.map(async (target): Promise<Step[]> => {
-      const planned = await uninstallHooks(target, true)
-      if (planned.every(({ outcome }) => outcome !== 'removed')) return []
-      const title = agentTitle(target.agent)
-      const apply = async (): Promise<string> => {
-        if (target.agent === 'codex') forgetCodexTrust(target.path)
-        await uninstallHooks(target, false)
-        return `${title} no longer asks`
-      }
-      const text = `take the hooks of ${title} out of ${shortPath(target.path)}`
-      return [{ name: 'hooks', path: target.path, isDue: true, text, apply }]
-    }),
-  )
   return [
-    ...hooks.flat(),
+    ...(await hooksRemoval(workspace)),
     ...keptIgnoredRemoval(),
     ...(await serverRemoval(workspace)),
     ...completionRemoval(),
@@ -48,80 +42,70 @@ export async function stepsBack(workspace: string): Promise<Step[]> {
   ]
 }
 
+async function hooksRemoval(workspace: string): Promise<Step[]> {
+  const steps: Step[] = []
+  for (const target of targetsToInspect(allAgents, 'user', workspace)) {
+    const planned = await uninstallHooks(target, true)
+    if (planned.every(({ outcome }) => outcome !== 'removed')) continue
+    const text = `take the hooks of ${agentTitle(target.agent)} out of ${shortPath(target.path)}`
+    const apply = (): unknown => {
+      if (target.agent === 'codex') forgetCodexTrust(target.path)
+      return uninstallHooks(target, false)
+    }
+    steps.push(removal('hooks', target.path, text, apply))
+  }
+  return steps
+}
+
 function keptIgnoredRemoval(): Step[] {
   const patterns = readKeptIgnored()
   if (patterns.length === 0) return []
   const text = `stop keeping ignored files in restore points (${patterns.join(', ')})`
-  const apply = async (): Promise<string> => {
-    setKeptIgnored([])
-    return 'ignored files are no longer kept'
-  }
-  return [{ name: 'points', path: keptIgnoredFile(), isDue: true, text, apply }]
+  return [removal('points', keptIgnoredFile(), text, () => setKeptIgnored([]))]
 }
 
 async function serverRemoval(workspace: string): Promise<Step[]> {
-  const steps = await Promise.all(
-    serversToInspect([], 'user', workspace).map(async (target): Promise<Step[]> => {
-      const { outcome } = await uninstallServer(target, true)
-      if (outcome !== 'removed') return []
-      const text = `take the MCP server out of ${shortPath(target.path)}`
-      const apply = async (): Promise<string> => {
-        await uninstallServer(target, false)
-        return `${agentTitle(target.agent)} no longer starts it`
-      }
-      return [{ name: 'mcp', path: target.path, isDue: true, text, apply }]
-    }),
-  )
-  return steps.flat()
+  const steps: Step[] = []
+  for (const target of serversToInspect([], 'user', workspace)) {
+    if ((await uninstallServer(target, true)).outcome !== 'removed') continue
+    const text = `take the MCP server out of ${shortPath(target.path)}`
+    steps.push(removal('mcp', target.path, text, () => uninstallServer(target, false)))
+  }
+  return steps
 }
 
 function timerRemoval(): Step[] {
   const { units, crontab_line } = uninstallTimer(true)
   if (units.length === 0 && crontab_line === null) return []
-  const apply = async (): Promise<string> => {
-    uninstallTimer(false)
-    return 'the timer is removed'
-  }
-  return [
-    { name: 'timer', path: units[0]?.path ?? null, isDue: true, text: 'remove the hourly timer', apply },
-  ]
+  return [removal('timer', units[0]?.path ?? null, 'remove the hourly timer', () => uninstallTimer(false))]
 }
 
-/** What a user has in the home: it stays, unless the user wants it deleted. */
-export async function describeData(home: string): Promise<{ text: string; bytes: number } | undefined> {
+/** What a user has in the home: it stays, unless the user wants it deleted. Undefined without a home. */
+export async function describeData(home: string): Promise<string | undefined> {
   if (!isRealDirectory(home)) return undefined
   const conversations = surveyVault(vaultDirectory(home)).agents.reduce((sum, { kept }) => sum + kept, 0)
   const { points, worktrees } = sumPoints(await readPointStores(home))
   const sessions = (await listSessionsIn(home)).length
-  const { disk_bytes: bytes } = measureTree(home)
   const contents = [
     ...(conversations > 0 ? [plural(conversations, 'conversation')] : []),
     ...(points > 0 ? [`${plural(points, 'restore point')} of ${plural(worktrees, 'worktree')}`] : []),
     ...(sessions > 0 ? [plural(sessions, 'recorded session')] : []),
   ]
-  return { text: [...contents, formatBytes(bytes)].join(', '), bytes }
+  return [...contents, formatBytes(measureTree(home).disk_bytes)].join(', ')
 }
 
-/** The step that deletes the home with everything in it. Throws `LOCK_HELD` while a session works. */
+/** The step that deletes the home with everything in it. Throws `SESSION_LOCKED` while a session works. */
 export async function purgeStep(): Promise<Step[]> {
   const home = stintHome()
   const data = await describeData(home)
   if (data === undefined) return []
-  return [
-    {
-      name: 'data',
-      path: home,
-      isDue: true,
-      text: `delete ${shortPath(home)}: ${data.text}`,
-      apply: async () => {
-        await assertUnused(home)
-        const [failure] = removeTree(home).failures
-        if (failure !== undefined)
-          throw new StintError('PARTIAL_FAILURE', `cannot delete ${failure.path}: ${failure.error}`)
-        return `deleted, ${formatBytes(data.bytes)}`
-      },
-    },
-  ]
+  const apply = async (): Promise<void> => {
+    await assertUnused(home)
+    const [failure] = removeTree(home).failures
+    if (failure !== undefined)
+      throw new StintError('PARTIAL_FAILURE', `cannot delete ${failure.path}: ${failure.error}`)
+  }
+  return [removal('data', home, `delete ${shortPath(home)}: ${data}`, apply)]
 }
 
 /** A session that is at work would lose its records. */
