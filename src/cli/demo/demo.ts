@@ -38,7 +38,7 @@ async function playScenes(context: CommandContext): Promise<void> {
   stage.say(`Next: \`${stint}\` shows what is here, and \`${stint} init\` sets it up for the agents you run.`)
 }
 
-/** A simulated agent: it reads a file, thinks until it is told to go on, and writes it back with a new line. */
+/** A simulated agent: reads a file, waits until it is told to go on, and writes it back with a new line. */
 const agentScript = (name: string): string => `before=$(cat notes.md)
 echo read
 read -r go
