@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import type { Stats } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { unless } from '../base/fs/exists.ts'
+import { mountsBeneath } from '../base/fs/mounts.ts'
+import { isWithin, utf8Of } from '../base/fs/paths.ts'
 import { safeOpenFlags } from '../base/fs/regular-file.ts'
 import type { PointStore } from './store.ts'
 import { isSameEntry, type TreeEntry } from './tree-diff.ts'
@@ -63,14 +65,17 @@ export function parentsOf(path: string): string[] {
 }
 
 /**
- * Finds what keeps changes from being written: a file that the point does not have, a link or another
+ * Finds what keeps changes from being written: a file that the point does not have, a link, a mount or another
  * repository on the way, files of others in a directory that has to go.
  */
 export function findObstacles(store: PointStore, changes: readonly FileChange[]): UndoPlan['conflicts'] {
   const vacated = new Set(changes.filter(({ to }) => to === undefined).map(({ path }) => path))
   const placed = new Set(changes.filter(({ to }) => to !== undefined).map(({ path }) => path))
+  const mounts = mountsBeneath(store.root).filter((mount) => mount !== store.root)
   return changes.flatMap((change) => {
     const { path, to } = change
+    if (mounts.some((mount) => isWithin(join(store.root, utf8Of(path)), mount)))
+      return [{ path, why: 'it is on another file system' }]
     const isBelowFile = to !== undefined && parentsOf(path).some((parent) => placed.has(parent))
     const why = isBelowFile
       ? 'one of the change sets needs a file where the other needs a directory'

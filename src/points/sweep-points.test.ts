@@ -56,6 +56,21 @@ test('contents that git gc took before the first sweep are missed aloud, and not
   expect(describeStore(store()).problem).toContain('git')
 })
 
+test('after a sweep, a store that lacks contents has points again, and keeps those that are whole', async () => {
+  world.write({ 'a.txt': 'a\n', 'sub/b.txt': 'b\n' })
+  world.commit()
+  await world.turn('claude-1', () => world.write({ 'a.txt': 'changed\n' }))
+  rmSync(join(world.repo, '.git'), { recursive: true })
+  world.git('init', '-q')
+  await expect(world.point('grant', 'claude-1')).rejects.toThrow('git status failed')
+  expect(await sweepPoints()).toMatchObject([{ removedPoints: 2, problem: expect.stringContaining('git') }])
+  const turn = await world.turn('codex-1', () => world.write({ 'sub/b.txt': 'changed\n' }))
+  expect(await sweepPoints()).toEqual([expect.not.objectContaining({ problem: expect.anything() })])
+  await world.undo([turn.id])
+  expect(world.read('sub/b.txt')).toBe('b\n')
+  expect(describeStore(store()).problem).toBe(null)
+})
+
 test('points of more than 14 days are removed, and the newest stays', async () => {
   world.write({ 'a.txt': 'a\n' })
   world.commit()

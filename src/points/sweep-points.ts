@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync, unlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
@@ -8,6 +8,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { captureWorktree } from './capture-worktree.ts'
+import { runGit } from './git.ts'
 import { type Point, readPoints, readUnfinished, replacePoints } from './point.ts'
 import {
   findStore,
@@ -18,9 +19,10 @@ import {
   storeKey,
   withStore,
 } from './store.ts'
+import { seedIndex } from './store-index.ts'
 import { defaultBudgetMs, endPause, pauseFile, readPause } from './take-point.ts'
 import { sweepNotices } from './undone-notices.ts'
-import { isGitTop } from './user-repository.ts'
+import { isGitTop, readUserRepository } from './user-repository.ts'
 
 const hourMs = 3_600_000
 /** Points older than this are removed, except for the newest. */
@@ -111,14 +113,19 @@ async function sweepStore(
     await keepOnly(store, kept, fewer)
     kept = fewer
   }
-  let problem: string | undefined
-  try {
-    await keep(points.filter((point) => point === newest || point.at >= oldest))
+  const prune = async (): Promise<void> => {
+    await keep(kept.filter((point) => point === newest || point.at >= oldest))
     while (kept.length > 1 && measureTree(directory).bytes > keptBytes)
       await keep(kept.slice(Math.ceil(kept.length / 2)))
     await verify(store)
+  }
+  let problem: string | undefined
+  try {
+    await prune()
   } catch (error) {
     problem = errorMessage(error)
+    kept = (await dropDamaged(store, kept).catch(() => undefined)) ?? kept
+    if (kept.length < points.length) await prune().catch(() => {})
   }
   const health: StoreHealth = { at: now, problem: problem ?? null }
   ifPossible(() => replaceFile(store.file('health.json'), JSON.stringify(health)))
@@ -158,6 +165,27 @@ async function packStore(store: PointStore, isForced: boolean): Promise<void> {
 /** Throws if contents are missing that a point, or the index, needs. */
 async function verify(store: PointStore): Promise<void> {
   await store.git(['rev-list', '--objects', '--quiet', '--all', '--indexed-objects'])
+}
+
+/**
+ * Returns the points whose contents are all there, if others are not: the user has deleted objects, or all of
+ * `.git`, before a sweep had packed them. The next point then reads every file again.
+ */
+async function dropDamaged(store: PointStore, points: readonly Point[]): Promise<Point[] | undefined> {
+  const repository = await readUserRepository(store.root, store.deadline)
+  const intact: Point[] = []
+  for (const point of points) if (await isWhole(store, point)) intact.push(point)
+  if (intact.length === points.length) return undefined
+  for (const name of ['tree', 'git/refs/heads/points']) rmSync(store.file(name), { force: true })
+  await seedIndex(store, { ...repository, converted: undefined })
+  replacePoints(store, intact)
+  return intact
+}
+
+async function isWhole(store: PointStore, { tree }: Point): Promise<boolean> {
+  const { code, stderr } = await runGit(['rev-list', '--objects', '--quiet', tree], store.gitOptions())
+  // Git also fails for want of memory or of descriptors.
+  return code === 0 || !/missing|bad (?:tree )?object|unable to (?:read|parse)|not a valid/i.test(stderr)
 }
 
 /** What the last sweep has found, in `health.json`. */

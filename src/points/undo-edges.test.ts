@@ -82,6 +82,25 @@ test('files of a directory that has become a repository of its own are not touch
   await expect(world.undo([turn.id])).rejects.toMatchObject(conflict('it belongs to another repository'))
 })
 
+test('a file on a file system that is mounted in the worktree is a conflict', async () => {
+  world.write({ 'a.txt': 'a\n', 'mounted/x': '1\n' })
+  world.commit()
+  await world.turn('claude-1', () =>
+    world.write({ 'a.txt': 'b\n', 'mounted/x': '2\n', 'mounted/new': 'n\n' }),
+  )
+  const script = `cd "$2" && mount -t tmpfs tmpfs mounted && echo 2 >mounted/x && echo n >mounted/new &&
+    "$0" "$1" undo --yes; cat a.txt mounted/*`
+  const { stdout } = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    script,
+    process.execPath,
+    stintBin,
+    world.repo,
+  ])
+  expect(stdout).toContain('mounted/x: it is on another file system')
+  expect(stdout).toMatch(/\nb\nn\n2\n$/)
+})
+
 test('a file in a directory that has to go is a conflict, if no point has it', async () => {
   world.write({ '.gitignore': '*.log\n', d: 'a file\n' })
   world.commit()
