@@ -39,6 +39,13 @@ export function isAsIn(store: PointStore, disk: DiskEntry, entry: TreeEntry | un
   return !store.facts.trusts_modes && areFiles && disk.entry.oid === entry.oid
 }
 
+/** Whether another program has changed a path since it was read, which the time of its inode shows. */
+export function isChanged(store: PointStore, path: string, disk: DiskEntry): boolean {
+  const now = lstatSync(store.pathOf(path), { throwIfNoEntry: false })
+  if (disk.kind !== 'entry') return now !== undefined
+  return now?.ino !== disk.stat.ino || now.ctimeMs !== disk.stat.ctimeMs || now.size !== disk.stat.size
+}
+
 /** Is this a regular file, and not a link? */
 export const isRegular = ({ mode }: TreeEntry): boolean => mode.startsWith('100')
 
@@ -65,8 +72,8 @@ export function parentsOf(path: string): string[] {
 }
 
 /**
- * Finds what keeps changes from being written: a file that the point does not have, a link, a mount or another
- * repository on the way, files of others in a directory that has to go.
+ * Finds what keeps changes from being written: a file that the point does not have, a link, a mount or
+ * another repository on the way, files of others in a directory that has to go.
  */
 export function findObstacles(store: PointStore, changes: readonly FileChange[]): UndoPlan['conflicts'] {
   const vacated = new Set(changes.filter(({ to }) => to === undefined).map(({ path }) => path))

@@ -1,10 +1,22 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PointWorld } from '../../test/support/point-world.ts'
 import { stintBin } from '../../test/support/world.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { listIfReadable } from '../base/fs/exists.ts'
 import { acquireLease } from '../lease/index.ts'
-import { readChanges, readChangeSets, readKeptIgnored, setKeptIgnored } from './index.ts'
+import { findStore, readChanges, readChangeSets, readKeptIgnored, setKeptIgnored } from './index.ts'
 
 let world: PointWorld
 beforeEach(() => {
@@ -99,6 +111,28 @@ test('a file on a file system that is mounted in the worktree is a conflict', as
   ])
   expect(stdout).toContain('mounted/x: it is on another file system')
   expect(stdout).toMatch(/\nb\nn\n2\n$/)
+})
+
+test('what an editor saves while an undo compares the file is kept', async () => {
+  const large = (byte: string): Buffer => Buffer.alloc(64 << 20, byte)
+  const path = join(world.repo, 'large')
+  world.write({ large: large('a'), saved: 'saved\n' })
+  world.commit()
+  for (let wasCompared = false; !wasCompared;) {
+    world.write({ large: large('a') })
+    await world.turn('claude-1', () => world.write({ large: large('b') }))
+    const mark = join(findStore(world.repo)?.directory ?? '', 'undo.json')
+    const undo = world.startStint(['undo', '--yes'], { cwd: world.repo })
+    let isRunning = true
+    const end = undo.finished.finally(() => (isRunning = false))
+    const isOpen = (fd: string): boolean =>
+      ifPossible(() => readlinkSync(`/proc/${undo.pid}/fd/${fd}`)) === path
+    for (; isRunning && !wasCompared; await setImmediate())
+      wasCompared = existsSync(mark) && listIfReadable(`/proc/${undo.pid}/fd`).some(isOpen)
+    if (wasCompared) renameSync(join(world.repo, 'saved'), path)
+    await end
+  }
+  expect(world.read('large')).toBe('saved\n')
 })
 
 test('a file in a directory that has to go is a conflict, if no point has it', async () => {

@@ -19,7 +19,7 @@ import { dirname } from 'node:path'
 import { ifPossible, succeeds } from '../base/errors/if-possible.ts'
 import { unless } from '../base/fs/exists.ts'
 import { writeAll } from '../base/fs/private-file.ts'
-import { isAsIn, isRegular, parentsOf, readDiskEntry } from './disk-entry.ts'
+import { isAsIn, isChanged, isRegular, parentsOf, readDiskEntry } from './disk-entry.ts'
 import type { PointStore } from './store.ts'
 import { readBlobs, type TreeEntry } from './tree-diff.ts'
 import type { FileChange } from './undo-plan.ts'
@@ -91,7 +91,7 @@ function deleteFile(store: PointStore, { path, from }: FileChange): boolean {
   if (hasLinkAbove(store, path)) return false
   const disk = readDiskEntry(store, path)
   if (disk.kind === 'nothing' || disk.kind === 'directory') return true
-  if (!isAsIn(store, disk, from)) return false
+  if (!isAsIn(store, disk, from) || isChanged(store, path, disk)) return false
   unlinkSync(store.pathOf(path))
   for (const parent of parentsOf(path)) if (!succeeds(() => rmdirSync(store.pathOf(parent)))) break
   return true
@@ -112,6 +112,8 @@ function placeFile(
     copyPermissions(disk.stat, store.pathOf(staged), to)
   // Not with `recursive`: of EROFS and EIO, Node 20 makes an ENOENT then.
   for (const parent of parentsOf(path).toReversed()) unless(['EEXIST'], () => mkdirSync(store.pathOf(parent)))
+  // An editor may have saved the file while it was read: a rename would take that away.
+  if (isChanged(store, path, disk)) return false
   renameSync(store.pathOf(staged), store.pathOf(path))
   return true
 }
