@@ -89,7 +89,7 @@ test('unreadable entries count as 0 bytes and are reported, without an error', a
     { cwd: '/', ...asOther },
   ).finished
   expect([JSON.parse(stdout), stderr]).toMatchObject([
-    { files: 1, directories: 4, bytes: 0, unreadable: 3 },
+    { files: 0, directories: 4, bytes: 0, unreadable: 3 },
     '',
   ])
   for (const name of ['closed', 'listable', 'enterable'])

@@ -79,106 +79,48 @@ export function measureTree(path: string, counter?: SpaceCounter): DiskSpace {
 /** Below a longer path, paths start from the directory's descriptor, so that none grows too long. */
 const longPath = 2048
 
-/** Measures a tree or a single file; yields after every few hundred entries. */
-export function* measureSteps(path: string, options: MeasureOptions = {}): Generator<void, MeasuredTree> {
-  const measurer = new TreeMeasurer(options)
-  yield* measurer.measure(latin1Of(path))
-  return measurer.size
-}
-
-/** One walk over a tree. Paths are Latin-1, one character a byte. */
-class TreeMeasurer {
-  readonly size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
-  readonly #skip: string | undefined
-  readonly #counter: SpaceCounter
-  readonly #enough: MeasureOptions['enough']
-  readonly #isStepOver = stepEnds()
-  #isDone = false
-
-  constructor({ skip, counter, enough }: MeasureOptions) {
-    this.#skip = skip === undefined ? undefined : latin1Of(skip)
-    this.#counter = counter ?? new SpaceCounter()
-    this.#enough = enough
-  }
-
-  *measure(path: string): Generator<void> {
-    const stat = this.#look(path)
-    if (stat === undefined || path === this.#skip) return
-    if (!stat.isDirectory()) return this.#countFile(stat)
-    this.#countDirectory(stat)
-    yield* this.#walk({ path, size: stat.size })
-  }
-
-  *#walk(top: Directory): Generator<void> {
-    const pending = [top]
-    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop())
-      for (const entry of yield* this.#list(directory)) {
-        const path = `${directory.path}/${entry.name}`
-        if (path === this.#skip) continue
-        const stat = this.#look(path)
-        if (!entry.isDirectory()) this.#countFile(stat)
-        else {
-          this.#countDirectory(stat)
-          if (path.length > longPath) yield* this.#walkFrom(path)
-          else if (stat !== undefined) pending.push({ path, size: stat.size })
+/**
+ * Measures a tree or a single file; yields after every few hundred entries. An entry that has disappeared
+ * meanwhile counts as 0, one that cannot be read as unreadable.
+ */
+export function* measureSteps(
+  path: string,
+  { skip, counter = new SpaceCounter(), enough }: MeasureOptions = {},
+): Generator<void, MeasuredTree> {
+  const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, disk_bytes: 0, unreadable: 0 }
+  const isStepOver = stepEnds()
+  let isEnough = false
+  // Latin-1 paths have a character for each byte: names need not be UTF-8.
+  const skipped = skip === undefined ? undefined : latin1Of(skip)
+  function* walk(pending: string[]): Generator<void> {
+    for (let at = pending.pop(); at !== undefined && !isEnough; at = pending.pop()) {
+      if (at === skipped) continue
+      try {
+        const stat = lstatSync(bytePath(at), { throwIfNoEntry: false })
+        if (stat?.isDirectory()) {
+          size.directories += 1
+          size.disk_bytes += diskBytesOf(stat)
+          const entries = yield* listSteps(bytePath(at), stat.size)
+          if (at.length > longPath) {
+            using directory = openDirectory(bytePath(at), { asIs: true })
+            yield* walk(entries.map(({ name }) => `${directory.base}/${name}`))
+          } else for (const { name } of entries) pending.push(`${at}/${name}`)
+        } else if (stat !== undefined) {
+          const space = counter.spaceOf(stat)
+          size.files += 1
+          size.bytes += space?.bytes ?? 0
+          size.disk_bytes += space?.disk_bytes ?? 0
         }
-        if (this.#isStepOver()) {
-          this.#isDone ||= this.#enough?.(this.size) ?? false
-          if (!this.#isDone) yield
-        }
-        if (this.#isDone) return
+      } catch (error) {
+        if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) size.unreadable += 1
       }
-  }
-
-  *#walkFrom(path: string): Generator<void> {
-    using directory = this.#attempt(() => openDirectory(bytePath(path), { asIs: true }))
-    if (directory !== undefined) yield* this.#walk({ path: latin1Of(directory.base), size: directory.size })
-  }
-
-  *#list({ path, size }: Directory): Generator<void, Dirent[]> {
-    try {
-      return yield* listSteps(bytePath(path), size)
-    } catch (error) {
-      this.#noteUnreadable(error)
-      return []
+      if (!isStepOver()) continue
+      isEnough = enough?.(size) ?? false
+      yield
     }
   }
-
-  #look(path: string): Stats | undefined {
-    return this.#attempt(() => lstatSync(bytePath(path), { throwIfNoEntry: false }))
-  }
-
-  #attempt<Result>(read: () => Result): Result | undefined {
-    try {
-      return read()
-    } catch (error) {
-      this.#noteUnreadable(error)
-      return undefined
-    }
-  }
-
-  /** An entry that has disappeared meanwhile counts as 0, one that cannot be read as unreadable. */
-  #noteUnreadable(error: unknown): void {
-    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) this.size.unreadable += 1
-  }
-
-  #countFile(stat: Stats | undefined): void {
-    this.size.files += 1
-    const space = stat && this.#counter.spaceOf(stat)
-    this.size.bytes += space?.bytes ?? 0
-    this.size.disk_bytes += space?.disk_bytes ?? 0
-  }
-
-  #countDirectory(stat: Stats | undefined): void {
-    this.size.directories += 1
-    this.size.disk_bytes += stat === undefined ? 0 : diskBytesOf(stat)
-  }
-}
-
-/** A directory to list: its path as Latin-1, and its own size in bytes. */
-interface Directory {
-  path: string
-  size: number
+  yield* walk([latin1Of(path)])
+  return size
 }
 
 /** A larger directory may have thousands of entries, which would block the event loop if read at once. */

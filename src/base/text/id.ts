@@ -1,5 +1,3 @@
-import { closeSync, openSync, readSync } from 'node:fs'
-
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
@@ -42,7 +40,7 @@ let last: { now: number; random: Uint8Array } | undefined
 /** Random bits; within one millisecond, the previous bits plus one. */
 function randomAt(now: number): Uint8Array {
   if (last?.now === now) increment(last.random)
-  else last = { now, random: randomBytes(10) }
+  else last = { now, random: globalThis.crypto.getRandomValues(new Uint8Array(10)) }
   return last.random
 }
 
@@ -51,31 +49,6 @@ function increment(bytes: Uint8Array): void {
     bytes[at] = ((bytes[at] ?? 0) + 1) & 255
     if (bytes[at] !== 0) return
   }
-}
-
-let pool: Uint8Array = new Uint8Array(0)
-
-// Reads /dev/urandom, 32 values at a time: loading node:crypto costs 5 ms, a tenth of a whole `stint run`.
-function randomBytes(length: number): Uint8Array {
-  if (pool.length < length) pool = readRandom(32 * length)
-  const bytes = pool.subarray(0, length)
-  pool = pool.subarray(length)
-  return bytes
-}
-
-function readRandom(length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  try {
-    const fd = openSync('/dev/urandom', 'r')
-    try {
-      if (readSync(fd, bytes) === length) return bytes
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    // Not a POSIX system: there is no such device.
-  }
-  return globalThis.crypto.getRandomValues(bytes)
 }
 
 /** Makes an id for a run: `req_<ULID>`. */

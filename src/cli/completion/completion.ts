@@ -3,6 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import {
   type Command,
+  type CommandEntry,
   type CommandGroup,
   defineBareCommand,
   type OptionSpec,
@@ -128,7 +129,7 @@ export async function complete(
     if (name === undefined) break
     rest = others
     if (name === 'help') continue
-    const entry: CommandGroup['commands'][string] | undefined = Object.hasOwn(target.commands, name)
+    const entry: CommandEntry | undefined = Object.hasOwn(target.commands, name)
       ? target.commands[name]
       : undefined
     if (entry === undefined) return { candidates: [] }
@@ -146,29 +147,25 @@ const wordsOf = ({ commands }: CommandGroup, typed: string): Candidate[] => [
 
 async function completeCommand(
   command: Command,
-  before: readonly string[],
-  typed: string,
+  words: readonly string[],
+  lastWord: string,
   source: CandidateSource,
 ): Promise<Completion> {
   const table = optionsOf(command)
   // Bash splits `--scope=o` into three words. Read them as two: the option and its value.
-  if (before.includes('=') || typed === '=')
-    return await completeCommand(
-      command,
-      before.filter((word) => word !== '='),
-      typed === '=' ? '' : typed,
-      source,
-    )
-  if (command.stopAtPositional && before.at(-1) === '--' && positionalsIn(before, table) === 0)
-    return { byShell: 'programs' }
+  const before = words.filter((word) => word !== '=')
+  const typed = lastWord === '=' ? '' : lastWord
+  const hasPositional = before.some(
+    (word, i) => !word.startsWith('-') && optionAwaitingValue(before[i - 1], table) === undefined,
+  )
+  if (command.stopAtPositional && before.at(-1) === '--' && !hasPositional) return { byShell: 'programs' }
   // After `--`, or after the program, the words are the command line of another program.
-  if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
-    return { byShell: 'files' }
+  if (before.includes('--') || (command.stopAtPositional && hasPositional)) return { byShell: 'files' }
   const [, name] = /^--([\w-]+)=/.exec(typed) ?? []
   if (name !== undefined) {
     const values = await valuesOf(table[name], source)
     return among(
-      values?.map((each) => ({ ...each, text: `--${name}=${each.text}` })),
+      values?.map((value) => ({ ...value, text: `--${name}=${value.text}` })),
       typed,
     )
   }
@@ -213,14 +210,4 @@ function specOf(word: string, table: OptionTable): OptionSpec | undefined {
   const letters = /^-(\w+)$/.exec(word)?.[1] ?? ''
   const specs = [...letters].map((letter) => Object.values(table).find(({ short }) => short === letter))
   return specs.slice(0, -1).every((spec) => spec?.type === 'boolean') ? specs.at(-1) : undefined
-}
-
-/** Counts the words before the cursor that are neither options nor their values. */
-function positionalsIn(before: readonly string[], table: OptionTable): number {
-  let count = 0
-  before.forEach((word, i) => {
-    if (word.startsWith('-')) return
-    if (optionAwaitingValue(before[i - 1], table) === undefined) count += 1
-  })
-  return count
 }

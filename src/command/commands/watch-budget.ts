@@ -73,39 +73,21 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
   return { exceeded, finish }
 }
 
-function exceededBy(size: TreeSize, budget: Budget): StintError {
+function exceededBy(size: TreeSize, { maxBytes, maxFiles }: Budget): StintError {
   const { bytes, disk_bytes, files } = size
-  const { maxBytes, maxFiles } = budget
-  const limit =
-    maxBytes !== undefined && countedBytes(size) > maxBytes
-      ? `max-bytes:${maxBytes}`
-      : `max-files:${maxFiles}`
-  return new StintError(
-    'BUDGET_EXCEEDED',
-    `the scratch has outgrown its budget: ${describeUse(size, budget)}`,
-    {
-      detail: `bytes=${bytes} disk_bytes=${disk_bytes} files=${files} limit=${limit}`,
-      phase: 'execution',
-      facts: { bytes, disk_bytes, files },
-    },
-  )
+  const uses = [
+    maxBytes === undefined ? [] : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
+    maxFiles === undefined ? [] : `${files} of ${maxFiles} files`,
+  ].flat()
+  return new StintError('BUDGET_EXCEEDED', `the scratch has outgrown its budget: ${uses.join(', ')}`, {
+    phase: 'execution',
+    facts: { bytes, disk_bytes, files },
+  })
 }
-
-type Size = Pick<TreeSize, 'bytes' | 'disk_bytes' | 'files'>
 
 /** The larger size: small files take more than their length, and some file systems count no blocks. */
-const countedBytes = ({ bytes, disk_bytes }: Size): number => Math.max(bytes, disk_bytes)
+const countedBytes = ({ bytes, disk_bytes }: TreeSize): number => Math.max(bytes, disk_bytes)
 
-const isOver = (size: Size, { maxBytes, maxFiles }: Budget): boolean =>
+const isOver = (size: TreeSize, { maxBytes, maxFiles }: Budget): boolean =>
   (maxBytes !== undefined && countedBytes(size) > maxBytes) ||
   (maxFiles !== undefined && size.files > maxFiles)
-
-/** Formats the use of each limit that is set, as in `1.2 MiB of 1 MiB, 3 of 10 files`. */
-function describeUse(size: Size, { maxBytes, maxFiles }: Budget): string {
-  return [
-    maxBytes === undefined ? '' : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
-    maxFiles === undefined ? '' : `${size.files} of ${maxFiles} files`,
-  ]
-    .filter((part) => part !== '')
-    .join(', ')
-}
