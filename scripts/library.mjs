@@ -28,7 +28,7 @@ const entries = {
 const alone = { lock: 'lease/injected-io-lock' }
 
 /** Types without code: what `stint ui` serves. */
-const typesOnly = { 'ui-protocol': 'ui/protocol' }
+const typesOnly = { 'ui-protocol': 'ui/server/protocol' }
 
 /** Every entry that has types. */
 export const typedEntries = { ...entries, ...alone, ...typesOnly }

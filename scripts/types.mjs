@@ -125,18 +125,26 @@ const parseNames = (list) =>
     })
 
 /** Overloads are several statements with one name. */
-function addDeclaration(module, name, text, code) {
+function addDeclaration(module, name, printed, code) {
+  const text = importInferred(module, printed)
   const declaration = (module.declarations[name] ??= { name, module, text: '' })
   declaration.text += text.replace(/^export default (?=function|class)/m, 'declare ').replace(/^export /m, '')
   if (code.startsWith('export default')) module.exports.default = { name }
   else if (code.startsWith('export')) module.exports[name] = { name }
 }
 
+/** Where tsc has inferred a type that the module does not import, it prints `import('./file').Name`. */
+const importInferred = (module, text) =>
+  text.replace(/import\(['"](\.[^'"]+)['"]\)\.(\w+)/g, (_, specifier, name) => {
+    const known = module.imports[name] ?? (module.imports[name] = { specifier, name })
+    if (known.name !== name || name in module.declarations)
+      throw new Error(`${module.path}: ${name} has two meanings`)
+    return name
+  })
+
 /** The identifiers in a declaration that its module declares or imports, and what they mean. */
 function referencesOf(declaration, load) {
   const { module } = declaration
-  if (/import\(['"]\./.test(declaration.text))
-    throw new Error(`${module.path}: give ${declaration.name} a type that names its parts`)
   const code = declaration.text
     .replace(/\/\*[^]*?\*\//g, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")

@@ -25,7 +25,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   session: { lines: 9473, files: 56 },
   sweep: { lines: 2184, files: 16 },
   testing: { lines: 1645, files: 13 },
-  ui: { lines: 5169, files: 32 },
+  ui: { lines: 4685, files: 32 },
   vault: { lines: 2022, files: 20 },
 }
 /** All rooms and `src/index.ts`. */

@@ -1,5 +1,6 @@
 import type {
   ActRow,
+  Answers,
   ChangeList,
   ChangeRow,
   ChangeView,
@@ -11,9 +12,8 @@ import type {
   SessionView,
   TranscriptView,
   UndoPreview,
-  WorkspaceList,
   WorkspaceView,
-} from '../../src/ui/protocol.ts'
+} from '../../src/ui/server/protocol.ts'
 
 /** The moment at which the samples were taken. */
 export const sampleAt = Date.UTC(2026, 10, 17, 9, 30)
@@ -31,10 +31,9 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
   origin: { agent: 'Claude Code', terminal: 'pts/3', tmux_pane: '%5' },
   agent: 'Claude Code',
   pid: 41_207,
-  title: null,
-  purpose: 'Make the checkout accept vouchers',
+  task: 'Make the checkout accept vouchers',
   holds: [{ ...shop, paths: ['**'], fence: 12 }],
-  work: { pid: 41_690, command: 'npm test', text: 'runs `npm test` (pid 41690)' },
+  doing: 'runs `npm test` (pid 41690)',
   waits_for: null,
   workspace: shop.name,
   last_at: ago(0.1),
@@ -44,7 +43,6 @@ const tile = (more: Partial<SessionTile>): SessionTile => ({
 
 /** Sessions in every state. */
 export const sampleNow: NowView = {
-  read_only: false,
   next: { step: 'stint init', why: 'puts hooks in, keeps restore points and conversations' },
   tiles: [
     tile({
@@ -54,10 +52,10 @@ export const sampleNow: NowView = {
       origin: { agent: 'Codex', terminal: 'pts/7' },
       since: ago(12),
       last_at: ago(12),
-      purpose: 'Publish the new price list',
+      task: 'Publish the new price list',
       workspace: site.name,
       holds: [{ ...site, paths: ['**'], fence: 4 }],
-      work: null,
+      doing: null,
       recorded: 'damaged',
     }),
     tile({
@@ -68,10 +66,9 @@ export const sampleNow: NowView = {
       pid: null,
       since: ago(131),
       last_at: ago(131),
-      title: 'Nightly import of orders',
-      purpose: null,
+      task: 'Nightly import of orders',
       holds: [],
-      work: null,
+      doing: null,
       workspace: '/home/ana/src/orders',
       recorded: 'crashed',
     }),
@@ -81,10 +78,10 @@ export const sampleNow: NowView = {
       agent: 'Gemini CLI',
       origin: { agent: 'Gemini CLI', terminal: 'pts/9' },
       since: ago(1),
-      purpose: 'Write the changelog',
+      task: 'Write the changelog',
       holds: [],
-      work: null,
-      waits_for: { ...shop, paths: ['**'], since: ago(1), held_by: [claude] },
+      doing: null,
+      waits_for: { ...shop, paths: ['**'], held_by: [claude] },
     }),
     tile({}),
     tile({
@@ -92,14 +89,10 @@ export const sampleNow: NowView = {
       state: 'background',
       agent: 'Cursor',
       origin: { agent: 'Cursor', terminal: 'pts/2' },
-      purpose: 'Try the new layout',
+      task: 'Try the new layout',
       workspace: site.name,
       holds: [{ ...site, paths: ['src/layout'], fence: 9 }],
-      work: {
-        pid: 39_001,
-        command: 'node build.js',
-        text: 'its turn has ended, but `node build.js` (pid 39001) still runs',
-      },
+      doing: 'its turn has ended, but `node build.js` (pid 39001) still runs',
     }),
     tile({
       session_id: 'e0d1c2b3-3333-4444-8555-666677778888',
@@ -108,21 +101,13 @@ export const sampleNow: NowView = {
       origin: { agent: 'OpenCode', terminal: 'pts/4' },
       since: ago(64),
       last_at: ago(64),
-      purpose: '<b>Not bold</b> \u202eand not reversed',
+      task: '<b>Not bold</b> \u202eand not reversed',
       holds: [],
-      work: null,
+      doing: null,
       workspace: '/home/ana/src/a/workspace/with/a/long/way/to/its/own/directory/docs',
       recorded: null,
     }),
   ],
-  totals: {
-    crashed: 1,
-    damaged: 1,
-    waiting: 1,
-    working: 1,
-    background: 1,
-    idle: 1,
-  },
   runs: [
     {
       session_id: claude,
@@ -190,21 +175,30 @@ export const sampleWorkspace: WorkspaceView = {
   claims: [
     {
       session_id: claude,
+      parent: null,
+      pid: 41_207,
+      liveness: 'alive',
       state: 'held',
       acquired_at: ago(20),
+      held_ms: 20 * minute,
+      expires_in_ms: 30 * minute,
       paths: ['**'],
       mode: 'exclusive',
       fence: 12,
       purpose: 'Make the checkout accept vouchers',
       origin: { agent: 'Claude Code' },
       work: { pid: 41_690, command: 'npm test', text: 'runs `npm test` (pid 41690)' },
+      holders: [41_207],
     },
   ],
   waiters: [
     {
       session_id: codex,
+      pid: 41_207,
       since: ago(1),
+      waited_ms: minute,
       paths: ['**'],
+      mode: 'exclusive',
       origin: { agent: 'Gemini CLI' },
     },
   ],
@@ -224,6 +218,7 @@ export const sampleSession: SessionView = {
   session_id: 'ses_01KC4X8T5M2Q7R9V3W6Y8Z0A1B',
   state: 'crashed',
   key: null,
+  labels: {},
   tool: 'import',
   title: 'Nightly import of orders',
   workspace: '/home/ana/src/orders',
@@ -232,6 +227,7 @@ export const sampleSession: SessionView = {
   turns: 2,
   records: 30,
   bytes: 48_213,
+  disk_bytes: 49_152,
   holder: null,
   epoch: null,
   slots: [{ ext: 'plan', version: '1', bytes: 42, value: '{\n  "next": "charge order 1207"\n}' }],
@@ -283,6 +279,8 @@ export const sampleTranscript: TranscriptView = {
     id: '3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c',
     title: 'Why does the export of large orders run out of memory?',
     workspace: '/home/ana/src/orders',
+    source: '/home/ana/.claude/projects/-home-ana-src-orders/3f6c8a52-0e1d-4f7a-9b1c-2d3e4f5a6b7c.jsonl',
+    files: 1,
     bytes: 812_334,
     generations: 2,
     last_at: ago(60 * 24 * 34),
@@ -351,7 +349,7 @@ export const sampleSessions: SessionPage = {
 }
 
 /** A workspace in use, a free one, and a resource on a server. */
-export const sampleWorkspaces: WorkspaceList = {
+export const sampleWorkspaces: Answers['GET /api/workspaces'] = {
   workspaces: [
     { ...shop, store: 'files', claims: 1, waiters: 1, last_at: ago(1) },
     {
@@ -364,7 +362,6 @@ export const sampleWorkspaces: WorkspaceList = {
     },
     { ...site, store: 'files', claims: 0, waiters: 0, last_at: ago(300) },
   ],
-  problem: null,
 }
 
 const change = (more: Partial<ChangeRow>): ChangeRow => ({
@@ -381,6 +378,7 @@ const change = (more: Partial<ChangeRow>): ChangeRow => ({
   complete: true,
   head_moved: false,
   undone: 'no',
+  undoes: [],
   files: 4,
   added: 37,
   removed: 9,
@@ -486,6 +484,10 @@ export const sampleChange: ChangeView = {
 }
 
 export const sampleUndo: UndoPreview = {
+  workspace: shop.name,
+  id: null,
+  undone_sets: ['k3m9x2v8'],
+  dry_run: true,
   files: [
     { path: 'assets/voucher.png', effect: 'brought back' },
     { path: 'src/cart/discount.ts', effect: 'brought back' },
@@ -495,5 +497,8 @@ export const sampleUndo: UndoPreview = {
   ],
   conflicts: [],
   kept: ['.env'],
+  staged: [],
+  changed_since: [],
+  take_back: null,
   plan: 'plan',
 }

@@ -46,27 +46,6 @@ test('unlock, close and trash, each confirmed, do what their commands do', async
   expect(world.browser.faults).toEqual([])
 })
 
-test('with --read-only no page has a button that acts', async () => {
-  await using world = await UiWorld.open()
-  await world.lock(['acquire', '--session', 'holder'])
-  const crashed = await world.startRecorded('Crashed import', [{ text: 'one' }])
-  await killNow(crashed.holder.running)
-  const held = await world.startRecorded('Held import', [{ text: 'two' }])
-  await world.address('--read-only')
-  const page = await world.openPage()
-  const verbs = /Break|Unlock|Close|Move to trash/
-  for (const [hash, text] of [
-    ['#/now', 'holder'],
-    [`#/workspaces/${world.key}`, 'holder'],
-    [`#/sessions/${crashed.id}`, 'Crashed import'],
-    [`#/sessions/${held.id}`, 'Held import'],
-  ] as const) {
-    await goTo(page, hash)
-    await expect.poll(() => page.textContent('main')).toContain(text)
-    expect(await page.locator('main button', { hasText: verbs }).count(), hash).toBe(0)
-  }
-})
-
 test('a session shows its slots, and commands that a click copies', async () => {
   await using world = await UiWorld.open()
   const { holder, id } = await world.startRecorded('Nightly import', [{ text: 'one' }, { text: 'two' }])

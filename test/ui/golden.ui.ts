@@ -23,9 +23,8 @@ const golden = join(projectRoot, 'test/ui/golden')
 /** The share of pixels that may differ clearly: versions of Chromium draw letters differently. */
 const tolerance = 0.01
 
-const session = `/api/sessions/${sampleSession.session_id}`
 const answers = {
-  '/api/token': { secret: 'secret', read_only: false },
+  '/api/token': { secret: 'secret' },
   '/api/now': sampleNow,
   '/api/changes': sampleChanges,
   '/api/change': sampleChange,
@@ -34,8 +33,8 @@ const answers = {
   '/api/workspace': sampleWorkspace,
   '/api/sessions': sampleSessions,
   [`/api/transcript?id=${sampleTranscript.transcript.id}&limit=200`]: sampleTranscript,
-  [session]: sampleSession,
-  [`${session}/events`]: sampleEvents,
+  [`/api/session?id=${sampleSession.session_id}`]: sampleSession,
+  '/api/events': sampleEvents,
 }
 
 let browser: TestBrowser

@@ -29,7 +29,7 @@ test('acts stand in the timeline as rows, with intent, outcome and duration, and
   expect(await page.locator('.unsettled').textContent()).toContain('order 3')
 
   await page.locator('.event.open').click()
-  expect(await page.locator('.detail pre').textContent()).toContain('"key": "charge 3"')
+  expect(await page.locator('details[open] .detail pre').textContent()).toContain('"key": "charge 3"')
   expect(world.browser.faults).toEqual([])
 })
 

@@ -6,7 +6,6 @@ import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { createPrivateFile } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
-import { systemClock } from '../../base/process/clock.ts'
 import { visibleJson } from '../../base/text/escape.ts'
 import { ulid } from '../../base/text/id.ts'
 import { openServerLeases, openStore, storeOption } from '../../cli/store.ts'
@@ -15,7 +14,7 @@ import type { BareContext } from '../../command/context.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { uiEndpoints } from '../server/endpoints.ts'
 import { UiServer } from '../server/server.ts'
-import { askRunningServer, type PublishedSocket, publishSocket, uiDirectory } from '../server/socket.ts'
+import { askRunningServer, publishSocket, uiDirectory, uiSocket } from '../server/socket.ts'
 
 export const uiCommand = defineBareCommand({
   name: 'ui',
@@ -24,72 +23,73 @@ export const uiCommand = defineBareCommand({
   options: {
     'no-open': { type: 'boolean', help: 'only print the address; do not open the browser' },
     port: { type: 'count', value: 'N', help: 'listen on this port (any free one)' },
-    'read-only': { type: 'boolean', help: 'without the actions: break, unlock, trash, undo' },
     ...storeOption,
   },
   stream: true,
   envelope: 'on-request',
   examples: [
     ['stint ui', 'opens the page in your browser'],
-    ['stint ui --no-open --read-only', 'prints the address; the page changes nothing'],
     ['stint ui --no-open --json > ui.json &', 'for a script: jq -r .data.url ui.json'],
   ],
-  async run(context, { options }) {
-    const startedAt = systemClock.mono()
-    const home = stintHome()
-    const { port, 'read-only': readOnly, 'no-open': noOpen } = options
-    if (port !== undefined && (port < 1 || port > 65_535))
-      throw new StintError('ARG_ERROR', '--port must be from 1 to 65535')
-    const running = await askRunningServer(home)
-    if (running !== undefined) {
-      if (port !== undefined || readOnly || options.store !== undefined)
-        context.warn('another `stint ui` runs with options of its own: this is its page')
-      await show(context, { home, url: running, noOpen, startedAt, isFirst: false })
-      return
-    }
-    // Every command that the server calls finds the store there.
-    if (options.store !== undefined) process.env.STINT_STORE = options.store
-    const server = await UiServer.listen({
-      port,
-      page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
-      endpoints: uiEndpoints({
-        leases: await openServerLeases(options.store, context.warn),
-        store: await openStore(options.store, context.warn),
-        readOnly,
-      }),
-      readOnly,
-      onToken: (token) => removeOpeners(home, token),
-    })
-    if (port !== undefined)
-      context.warn('a page that another program served on this port may have left a worker in your browser')
-    removeOpeners(home)
-    const socket = await publish(home, server, context)
-    if (socket === 'taken') {
-      // Another one was started at the same moment, and was first.
-      server.close()
-      const url = await askRunningServer(home)
-      if (url !== undefined) return await show(context, { home, url, noOpen, startedAt, isFirst: false })
-      throw new StintError('UNEXPECTED', 'another `stint ui` was started and ended at the same moment', {
-        hint: 'Try again.',
-      })
-    }
-    // However the process ends: the next server must not find the socket of this one.
-    process.once('exit', () => {
-      socket?.[Symbol.dispose]()
-      removeOpeners(home)
-    })
-    await show(context, { home, url: server.address(), noOpen, startedAt, isFirst: true, server })
-    await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()))
-    server.close()
-  },
+  run: (context, { options }) => serve(context, options),
 })
 
-/** Without the socket, on a full disk for example, the page works all the same. */
+interface UiChoices {
+  port?: number
+  store?: string
+  'no-open': boolean
+}
+
+/** Serves the page until the command is ended, or opens that of a server that runs. */
+async function serve(context: BareContext, options: UiChoices): Promise<void> {
+  const { port, store } = options
+  const home = stintHome()
+  if (port !== undefined && (port < 1 || port > 65_535))
+    throw new StintError('ARG_ERROR', '--port must be from 1 to 65535')
+  const running = await askRunningServer(home)
+  if (running !== undefined) {
+    if (port !== undefined || store !== undefined)
+      context.warn('another `stint ui` runs with options of its own: this is its page')
+    const newAddress = async (): Promise<string> => (await askRunningServer(home)) ?? running
+    return await show(context, options, { url: running, newAddress, isFirst: false })
+  }
+  // Every command that the server calls finds the store there.
+  if (store !== undefined) process.env.STINT_STORE = store
+  const server = await UiServer.listen({
+    port,
+    page: join(dirname(realpathSync.native(process.argv[1] ?? '')), '../ui/page'),
+    endpoints: uiEndpoints({
+      leases: await openServerLeases(store, context.warn),
+      store: await openStore(store, context.warn),
+    }),
+    onToken: (token) => removeOpeners(home, token),
+  })
+  const socket = await publish(home, server, context)
+  if (socket === 'taken') {
+    // Another one was started at the same moment, and was first: it runs now.
+    server.close()
+    return await serve(context, options)
+  }
+  if (port !== undefined)
+    context.warn('a page that another program served on this port may have left a worker in your browser')
+  removeOpeners(home)
+  // However the process ends: the next server must not find the socket of this one.
+  process.once('exit', () => {
+    socket?.[Symbol.dispose]()
+    removeOpeners(home)
+  })
+  const newAddress = () => Promise.resolve(server.address())
+  await show(context, options, { url: server.address(), newAddress, isFirst: true })
+  await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()))
+  server.close()
+}
+
+/** Without the socket, on a full disk or in a very long path, the page works all the same. */
 async function publish(
   home: string,
   server: UiServer,
   { warn }: Pick<BareContext, 'warn'>,
-): Promise<PublishedSocket | 'taken' | undefined> {
+): Promise<Disposable | 'taken' | undefined> {
   try {
     return (await publishSocket(home, (path) => server.listenAt(path))) ?? 'taken'
   } catch (error) {
@@ -98,25 +98,18 @@ async function publish(
   }
 }
 
-interface Shown {
-  home: string
-  url: string
-  noOpen: boolean
-  startedAt: number
-  isFirst: boolean
-  server?: UiServer
-}
-
-/** Prints the address, and opens it. The browser gets a token of its own. */
+/** Prints the address, and opens the page in the browser, which gets an address of its own. */
 async function show(
   { json, quiet, requestId, warn }: BareContext,
-  { home, url, noOpen, startedAt, isFirst, server }: Shown,
+  { 'no-open': noOpen }: UiChoices,
+  { url, newAddress, isFirst }: { url: string; newAddress: () => Promise<string>; isFirst: boolean },
 ): Promise<void> {
+  const home = stintHome()
   const opener = noOpen ? undefined : browserOpener(process.env)
   if (json) {
-    const duration_ms = Math.round(systemClock.mono() - startedAt)
+    const duration_ms = Math.round(process.uptime() * 1000)
     const meta = { duration_ms, request_id: requestId, session_tmp_dir: null }
-    const data = { url, socket: join(home, 'ui', 'socket'), first: isFirst }
+    const data = { url, socket: uiSocket(home), first: isFirst }
     print(`${visibleJson({ ok: true, data, error: null, warnings: [], meta })}\n`)
   } else if (!quiet) {
     const note = isFirst ? 'Ctrl-C ends it' : 'it runs already'
@@ -124,8 +117,8 @@ async function show(
   }
   if (opener === undefined) return
   try {
-    const address = server?.address() ?? (await askRunningServer(home)) ?? url
-    if (!(await openPage(home, address, opener))) warn(`${opener[0]} could not be started: open the address`)
+    const isStarted = await openPage(home, await newAddress(), opener)
+    if (!isStarted) warn(`${opener[0]} could not be started: open the address`)
   } catch (error) {
     warn(`the browser cannot be opened (${errorMessage(error)}): open the address`)
   }

@@ -1,14 +1,13 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ActionBodies, SessionView } from '../protocol.ts'
-import { postJson, readOnly } from './api.ts'
+import type { SessionView } from '../server/protocol.ts'
+import { perform } from './api.ts'
 import { partyName, shown } from './format.ts'
 import { ErrorBox } from './parts.tsx'
 import { goTo, linkTo } from './route.ts'
 
 /** An action that a person is asked about before it happens. */
-export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
-  name: Name
+interface Question {
   title: string
   /** What will happen, in a sentence. */
   effect: string
@@ -19,16 +18,12 @@ export interface Asked<Name extends keyof ActionBodies = keyof ActionBodies> {
   /** Whether the person must give a reason. */
   needsReason?: boolean
   isDangerous?: boolean
-  body?: (reason: string) => ActionBodies[Name]
-  /** Called after the server has done it. */
-  done?: () => void
+  act?: (reason: string) => Promise<void>
 }
 
-const asked = signal<Asked | undefined>(undefined)
+const asked = signal<Question | undefined>(undefined)
 
-export const ask = <Name extends keyof ActionBodies>(action: Asked<Name>): void => {
-  asked.value = action as unknown as Asked
-}
+export const ask = (question: Question): void => void (asked.value = question)
 
 /** Asks for a confirmation; without one, nothing happens. A refusal is shown in the dialog. */
 export function ActionDialog() {
@@ -36,22 +31,21 @@ export function ActionDialog() {
   const reason = useSignal('')
   const error = useSignal<unknown>(undefined)
   const isBusy = useSignal(false)
-  const action = asked.value
+  const question = asked.value
   useEffect(() => {
-    if (action === undefined) return
+    if (question === undefined) return
     reason.value = ''
     error.value = undefined
     dialog.current?.showModal()
-  }, [action])
+  }, [question])
 
-  const perform = async (event: Event): Promise<void> => {
+  const confirm = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (action?.body === undefined || isBusy.peek()) return
+    if (isBusy.peek()) return
     isBusy.value = true
     try {
-      await postJson(`/api/actions/${action.name}`, action.body(reason.peek().trim()))
+      await question?.act?.(reason.peek().trim())
       dialog.current?.close()
-      action.done?.()
     } catch (failure) {
       error.value = failure
     } finally {
@@ -60,11 +54,11 @@ export function ActionDialog() {
   }
 
   return (
-    <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (asked.value = undefined)}>
-      {action !== undefined && (
-        <form onSubmit={(event) => void perform(event)}>
-          <ActionText action={action} />
-          {action.needsReason === true && (
+    <dialog ref={dialog} aria-labelledby="question" onClose={() => (asked.value = undefined)}>
+      {question !== undefined && (
+        <form onSubmit={(event) => void confirm(event)}>
+          <QuestionText question={question} />
+          {question.needsReason === true && (
             <label>
               Reason, for the agent and the log
               <textarea
@@ -77,11 +71,11 @@ export function ActionDialog() {
           {error.value !== undefined && <ErrorBox error={error.value} />}
           <div class="buttons">
             <button type="button" onClick={() => dialog.current?.close()}>
-              {action.verb === undefined ? 'Close' : 'Cancel'}
+              {question.verb === undefined ? 'Close' : 'Cancel'}
             </button>
-            {action.verb !== undefined && (
-              <button class={action.isDangerous ? 'main danger' : 'main'} disabled={isBusy.value}>
-                {action.verb}
+            {question.verb !== undefined && (
+              <button class={question.isDangerous ? 'main danger' : 'main'} disabled={isBusy.value}>
+                {question.verb}
               </button>
             )}
           </div>
@@ -92,10 +86,10 @@ export function ActionDialog() {
 }
 
 /** What an action will do, in a sentence, and the files that it is about. */
-const ActionText = ({ action: { title, effect, list } }: { action: Asked }) => (
+const QuestionText = ({ question: { title, effect, list } }: { question: Question }) => (
   <>
     <div>
-      <h2 id="action-title">{title}</h2>
+      <h2 id="question">{title}</h2>
       <p class="wrap">{shown(effect, 1000)}</p>
     </div>
     {list !== undefined && (
@@ -110,58 +104,48 @@ const ActionText = ({ action: { title, effect, list } }: { action: Asked }) => (
   </>
 )
 
-/** A button that asks before it acts; absent where the server only shows. */
-export function ActionButton<Name extends keyof ActionBodies>({ action }: { action: Asked<Name> }) {
-  if (readOnly.value) return null
-  return (
-    <button type="button" class={action.isDangerous ? 'danger' : undefined} onClick={() => ask(action)}>
-      {action.verb}
-    </button>
-  )
-}
+/** A button that asks before it acts. */
+export const ActionButton = ({ question }: { question: Question }) => (
+  <button type="button" class={question.isDangerous ? 'danger' : undefined} onClick={() => ask(question)}>
+    {question.verb}
+  </button>
+)
 
-export const breakAction = (
-  key: string,
-  name: string,
-  session_id: string,
-  fence: number,
-): Asked<'break'> => ({
-  name: 'break',
+export const breakQuestion = (key: string, name: string, session_id: string, fence: number): Question => ({
   title: 'Break this claim?',
   effect: `${partyName(session_id)} loses its claim on ${name}. Its next change is refused, and the activity log names you and the reason.`,
   verb: 'Break claim',
   isDangerous: true,
   needsReason: true,
-  body: (reason) => ({ key, session_id, fence, reason }),
+  act: (reason) => perform('break', { key, session_id, fence, reason }),
 })
 
 /** Ends the hold of a process on a session: of a dead one, to close the session, or of one that hangs. */
-export function unlockAction({ session_id, state, epoch, holder }: SessionView): Asked<'unlock'> {
-  const body = () => ({ session_id, epoch: epoch ?? 0, since: holder?.since ?? 0 })
+export function unlockQuestion({ session_id, state, epoch, holder }: SessionView): Question {
+  const act = () => perform('unlock', { session_id, epoch: epoch ?? 0, since: holder?.since ?? 0 })
   if (state === 'crashed')
     return {
-      name: 'unlock',
       title: 'Close this crashed session?',
       effect: `${partyName(session_id)} is recovered and closed. All that was acknowledged stays; it can be resumed later.`,
       verb: 'Close',
-      body,
+      act,
     }
   return {
-    name: 'unlock',
     title: 'Unlock this session?',
     effect: `Process ${holder?.pid} loses its hold on ${session_id}: it writes nothing more. Another process can resume it.`,
     verb: 'Unlock',
     isDangerous: true,
-    body,
+    act,
   }
 }
 
-export const trashAction = (session_id: string): Asked<'trash'> => ({
-  name: 'trash',
+export const trashQuestion = (session_id: string): Question => ({
   title: 'Move this session to the trash?',
   effect: `${session_id} leaves the list. It stays in the trash until that is emptied: stint sessions restore brings it back.`,
   verb: 'Move to trash',
   isDangerous: true,
-  body: () => ({ session_id }),
-  done: () => goTo(linkTo('sessions')),
+  async act() {
+    await perform('trash', { session_id })
+    goTo(linkTo('sessions'))
+  },
 })

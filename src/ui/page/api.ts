@@ -1,6 +1,6 @@
-import { signal, useSignal } from '@preact/signals'
+import { signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ErrorBody, NowView, TokenAnswer } from '../protocol.ts'
+import type { ActionBodies, Answers, ErrorBody, NowView } from '../server/protocol.ts'
 
 /** A request that has failed: the message of the command's error, and what to do. */
 export class ApiError extends Error {
@@ -28,13 +28,9 @@ export async function signIn(): Promise<void> {
     return
   }
   history.replaceState(null, '', '#/now')
-  const response = await fetch('/api/token', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token }),
-  })
+  const response = await fetch('/api/token', postOf({ token }))
   if (!response.ok) return forget()
-  const answer = (await response.json()) as TokenAnswer
+  const answer = (await response.json()) as Answers['POST /api/token']
   sessionStorage.setItem(storageKey, answer.secret)
   secret.value = answer.secret
 }
@@ -44,6 +40,12 @@ function forget(): void {
   sessionStorage.removeItem(storageKey)
   secret.value = undefined
 }
+
+const postOf = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
 
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...init.headers, authorization: `Bearer ${secret.peek()}` }
@@ -67,23 +69,39 @@ export function addressOf(
 
 export const getJson = async <T>(address: string): Promise<T> => (await (await request(address)).json()) as T
 
-export async function postJson(path: string, body: unknown): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
-  await request(path, { method: 'POST', headers, body: JSON.stringify(body) })
+export async function perform<Name extends keyof ActionBodies>(
+  name: Name,
+  body: ActionBodies[Name],
+): Promise<void> {
+  await request(`/api/actions/${name}`, postOf(body))
 }
 
-/** What a page asked the server for. While a new answer is on its way, the last one stays. */
-export interface Loaded<T> {
+/** The time now, in milliseconds since the epoch, to the second. It stands still while this tab is hidden. */
+export const clock = signal(Date.now())
+
+export function startClock(): void {
+  const tick = (): void => void (document.hidden || (clock.value = Date.now()))
+  document.addEventListener('visibilitychange', tick)
+  setInterval(tick, 1000)
+}
+
+/** What the server was asked for. While a new answer is on its way, the last one stays. */
+interface Loaded<T> {
   data: T | undefined
   error: unknown
 }
 
+/** How often what may change at any time is asked for, in milliseconds. */
+export const pollMs = 2000
+
 /**
- * Loads an address when the component appears, and again when the address or the `version` of what it depends
- * on changes. A change while an answer is on its way is asked for after that answer.
+ * Loads an address when the component appears, whenever the address or the `version` of what it depends on
+ * changes, and every so many milliseconds while this tab is shown. A change while an answer is on its way is
+ * asked for after that answer.
  */
-export function useJson<T>(address: string, version = ''): Loaded<T> {
+export function useJson<T>(address: string, everyMs = Number.POSITIVE_INFINITY, version = ''): Loaded<T> {
   const state = useSignal<Loaded<T>>({ data: undefined, error: undefined })
+  const turn = useComputed(() => Math.floor(clock.value / everyMs)).value
   const reload = useRef(() => {})
   useEffect(() => {
     const controller = new AbortController()
@@ -106,69 +124,20 @@ export function useJson<T>(address: string, version = ''): Loaded<T> {
     }
     return () => controller.abort()
   }, [address])
-  useEffect(() => reload.current(), [address, version])
+  useEffect(() => reload.current(), [address, turn, version])
   return state.value
 }
-
-/** Whether what is shown follows the server: `paused` in a hidden tab, `lost` while it does not answer. */
-export const connection = signal<'connecting' | 'live' | 'paused' | 'lost'>('connecting')
-
-/** Whether the server refuses actions: then no button offers one. */
-export const readOnly = signal(false)
 
 /** What every session does now; undefined until the first answer. */
 export const now = signal<NowView | undefined>(undefined)
 
-/** How often the server is asked what every session does, in milliseconds. */
-const pollMs = 2000
-
-/** Follows what every session does while this tab is visible. Returns a function that ends it. */
-export function followNow(): () => void {
-  let controller = new AbortController()
-  let lastText = ''
-
-  async function poll({ signal }: AbortController): Promise<void> {
-    try {
-      const text = await (await request('/api/now', { signal })).text()
-      connection.value = 'live'
-      if (text !== lastText) show(JSON.parse(text) as NowView)
-      lastText = text
-    } catch {
-      // The next request may succeed; a refusal for want of the secret has cleared the secret.
-      if (!signal.aborted) connection.value = 'lost'
-    }
-    if (!signal.aborted) setTimeout(() => !signal.aborted && void poll(controller), pollMs)
-  }
-
-  function restart(): void {
-    controller.abort()
-    controller = new AbortController()
-    if (document.hidden) connection.value = 'paused'
-    else void poll(controller)
-  }
-
-  document.addEventListener('visibilitychange', restart)
-  restart()
-  return () => {
-    document.removeEventListener('visibilitychange', restart)
-    controller.abort()
-  }
-}
-
-/** Shows a view. The title counts what needs a person, to be seen from another tab. */
-function show(view: NowView): void {
-  now.value = view
-  readOnly.value = view.read_only
-  const count = view.totals.crashed + view.totals.damaged
-  document.title = count === 0 ? 'stint' : `(${count}) stint`
-}
-
-/** Changes whenever a claim, a waiter or an incident does, so that pages derived from them load again. */
-export function claimsVersion(): string {
-  const { tiles = [], incidents = [] } = now.value ?? {}
-  const parties = tiles.flatMap(({ session_id, state, holds, waits_for }) => [
-    ...holds.map(({ fence }) => `${session_id} ${fence} ${state}`),
-    ...(waits_for === null ? [] : [`${session_id} ${waits_for.since}`]),
-  ])
-  return [...parties, incidents[0]?.at ?? ''].join()
+/** Follows what every session does. The title counts what needs a person, to be seen from another tab. */
+export function useNow(): { isConnected: boolean; crashes: number } {
+  const { data, error } = useJson<NowView>('/api/now', pollMs)
+  const crashes = data?.tiles.filter(({ state }) => state === 'crashed' || state === 'damaged').length ?? 0
+  useEffect(() => {
+    now.value = data
+    document.title = crashes === 0 ? 'stint' : `(${crashes}) stint`
+  }, [data])
+  return { isConnected: error === undefined, crashes }
 }

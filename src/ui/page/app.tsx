@@ -1,18 +1,18 @@
-import { effect, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ActionDialog } from './actions.tsx'
-import { connection, followNow, now, readOnly, secret, signIn } from './api.ts'
+import { secret, signIn, startClock, useNow } from './api.ts'
 import { ChangeDetail, ChangesPage } from './changes-page.tsx'
 import { NowPage } from './now-page.tsx'
-import { Empty, Glyph, ShellLine, startClock } from './parts.tsx'
+import { Empty, Glyph, ShellLine } from './parts.tsx'
 import { followAddress, linkTo, pages, type Route, route } from './route.ts'
 import { SessionDetail } from './session-detail.tsx'
 import { SessionsPage } from './sessions-page.tsx'
 import { WorkspaceDetail, WorkspacesPage } from './workspaces-page.tsx'
 
 /** The frame around every page. A tab without the secret shows the command that opens one with it. */
-export function App() {
+function App() {
   if (secret.value === undefined) return <NoSecret />
   return <SignedIn />
 }
@@ -63,16 +63,8 @@ function CurrentPage({ page, id }: Route) {
   }
 }
 
-const connections = {
-  connecting: { text: 'connecting', state: 'idle' },
-  live: { text: 'live', state: 'active' },
-  paused: { text: 'paused', state: 'idle' },
-  lost: { text: 'not connected', state: 'crashed' },
-}
-
 function Top() {
-  const { crashed = 0, damaged = 0 } = now.value?.totals ?? {}
-  const count = crashed + damaged
+  const { isConnected, crashes } = useNow()
   return (
     <header class="top">
       <a class="brand" href={linkTo('now')}>
@@ -83,27 +75,23 @@ function Top() {
         {pages.map(({ name, title }) => (
           <a key={name} href={linkTo(name)} aria-current={route.value.page === name ? 'page' : undefined}>
             {title}
-            {name === 'now' && count > 0 && (
+            {name === 'now' && crashes > 0 && (
               <span class="count" title="need a person">
-                {count}
+                {crashes}
               </span>
             )}
           </a>
         ))}
       </nav>
-      <div class="status-line small dim">
-        {readOnly.value && <span>read only</span>}
-        <span class="connection" role="status">
-          <Glyph state={connections[connection.value].state} />
-          <span class={connection.value}>{connections[connection.value].text}</span>
-        </span>
+      <div class="connection small dim right" role="status">
+        <Glyph state={isConnected ? 'active' : 'crashed'} />
+        <span class={isConnected ? 'live' : undefined}>{isConnected ? 'live' : 'not connected'}</span>
       </div>
     </header>
   )
 }
 
 await signIn()
-effect(() => (secret.value === undefined ? undefined : followNow()))
 followAddress()
 startClock()
 render(<App />, document.body)

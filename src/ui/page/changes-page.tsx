@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
-import type { ChangeList, ChangeRow, ChangeView, FileDiff, UndoPreview } from '../protocol.ts'
+import type { ChangeList, ChangeRow, ChangeView, UndoPreview } from '../server/protocol.ts'
 import { ask } from './actions.tsx'
-import { addressOf, claimsVersion, getJson, readOnly, useJson } from './api.ts'
+import { addressOf, getJson, perform, useJson } from './api.ts'
 import { countOf, shortened, shown, shownCount } from './format.ts'
 import { Age, Ago, Copy, Empty, ErrorBox, Loading, ShellLine, StateMark } from './parts.tsx'
 import { goTo, linkTo, route } from './route.ts'
@@ -9,8 +9,8 @@ import { goTo, linkTo, route } from './route.ts'
 /** The change sets of all workspaces, or of one: which session changed what, the newest first. */
 export function ChangesPage() {
   const { key = '' } = route.value.query
-  // A turn that begins or ends changes a claim.
-  const { data, error } = useJson<ChangeList>(addressOf('/api/changes', { key }), claimsVersion())
+  // Counting the lines of all changes takes git longer than other pages take.
+  const { data, error } = useJson<ChangeList>(addressOf('/api/changes', { key }), 10_000)
   if (data === undefined) return <Loading error={error} />
   return (
     <>
@@ -85,7 +85,7 @@ export const ChangedLines = ({ added, removed }: { added: number; removed: numbe
 /** One change set: who changed what, its diff, and the button that undoes it. */
 export function ChangeDetail({ id: place }: { id: string }) {
   const [key = '', id = ''] = place.split('.', 2)
-  const { data, error } = useJson<ChangeView>(addressOf('/api/change', { key, id }), claimsVersion())
+  const { data, error } = useJson<ChangeView>(addressOf('/api/change', { key, id }))
   if (data === undefined) return <Loading error={error} />
   return (
     <>
@@ -139,11 +139,11 @@ function Remarks({ view }: { view: ChangeView }) {
   )
 }
 
-/** Shows what an undo would write, and asks. Absent where the server only shows, or the set is undone. */
+/** Shows what an undo would write, and asks. Absent if the set is undone. */
 function UndoButton({ view }: { view: ChangeView }) {
   const error = useSignal<unknown>(undefined)
   const isBusy = useSignal(false)
-  if (readOnly.value || view.undone === 'yes') return null
+  if (view.undone === 'yes') return null
   const { key, id } = view
   const preview = async (): Promise<void> => {
     isBusy.value = true
@@ -170,19 +170,16 @@ function askToUndo({ key, id, kind }: ChangeView, { files, conflicts, kept, plan
   const title = kind === 'undo' ? 'Take this undo back?' : 'Undo these changes?'
   if (conflicts.length > 0)
     return ask({
-      name: 'undo',
       title: 'This cannot be undone as a whole.',
       effect: 'Nothing is written. `stint undo ID -- PATH` undoes the other files.',
       list: conflicts.map(({ path, why }) => `${path}: ${why}`),
     })
   if (files.length === 0)
     return ask({
-      name: 'undo',
       title: 'There is nothing to undo.',
       effect: 'These files are already as they were before.',
     })
   ask({
-    name: 'undo',
     title,
     effect: 'This is what will be written. Changes of others stay, and you can take it back.',
     list: [
@@ -191,14 +188,16 @@ function askToUndo({ key, id, kind }: ChangeView, { files, conflicts, kept, plan
     ],
     verb: `Write ${countOf(files.length, 'file')}`,
     isDangerous: true,
-    body: () => ({ key, id, plan }),
-    done: () => goTo(linkTo('changes')),
+    async act() {
+      await perform('undo', { key, id, plan })
+      goTo(linkTo('changes'))
+    },
   })
 }
 
 const labels = { added: 'Added', deleted: 'Removed', changed: 'Changed', moved: 'Moved' }
 
-function FileSection({ diff }: { diff: FileDiff }) {
+function FileSection({ diff }: { diff: ChangeView['diffs'][number] }) {
   const { path, moved_from, change, is_binary, added, removed, lines, lines_left_out } = diff
   return (
     <details class="panel file" open>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { activityKinds } from '../../lease/index.ts'
-import type { ClaimActivity } from '../protocol.ts'
+import type { ClaimActivity } from '../server/protocol.ts'
 import { activitySentence, whatText } from './format.ts'
 
 const activity = (kind: ClaimActivity['kind'], more: Partial<ClaimActivity> = {}): ClaimActivity => ({

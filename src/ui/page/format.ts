@@ -1,5 +1,5 @@
 import { visibleLines, visibleText } from '../../base/text/escape.ts'
-import type { ClaimActivity } from '../protocol.ts'
+import type { ClaimActivity } from '../server/protocol.ts'
 
 export { formatBytes } from '../../base/text/size.ts'
 

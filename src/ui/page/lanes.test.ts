@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ClaimActivity, ClaimRow, WaiterRow } from '../protocol.ts'
+import type { ClaimActivity, ClaimDescription, WaiterDescription } from '../server/protocol.ts'
 import { lanesOf } from './lanes.tsx'
 
 const did = (
@@ -9,28 +9,40 @@ const did = (
   more: Partial<ClaimActivity> = {},
 ): ClaimActivity => ({ session_id, kind, at, pid: 1, paths: ['**'], purpose: null, ...more })
 
-const claim = (session_id: string, more: Partial<ClaimRow>): ClaimRow => ({
+const claim = (session_id: string, more: Partial<ClaimDescription>): ClaimDescription => ({
   session_id,
+  parent: null,
+  pid: null,
+  liveness: 'alive',
   state: 'held',
   acquired_at: 0,
+  held_ms: 0,
+  expires_in_ms: 0,
   paths: ['**'],
   mode: 'exclusive',
   fence: 1,
   purpose: null,
   origin: null,
   work: null,
+  holders: [],
   ...more,
 })
 
-const waiter = (session_id: string, since: number): WaiterRow => ({
+const waiter = (session_id: string, since: number): WaiterDescription => ({
   session_id,
+  pid: 1,
   since,
+  waited_ms: 0,
   paths: ['**'],
+  mode: 'exclusive',
   origin: null,
 })
 
-const lanes = (activities: ClaimActivity[], claims: ClaimRow[] = [], waiters: WaiterRow[] = []) =>
-  lanesOf({ activities, claims, waiters })
+const lanes = (
+  activities: ClaimActivity[],
+  claims: ClaimDescription[] = [],
+  waiters: WaiterDescription[] = [],
+) => lanesOf({ activities, claims, waiters })
 
 const spansOf = (...given: Parameters<typeof lanes>) =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-import type { ClaimActivity, WorkspaceView } from '../protocol.ts'
+import type { ClaimActivity, WorkspaceView } from '../server/protocol.ts'
 import { partyName, shortDuration, shown, whatText } from './format.ts'
 import { Empty, labelOf, toneOf } from './parts.tsx'
 

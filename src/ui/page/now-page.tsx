@@ -1,5 +1,5 @@
-import { type Incident, type NowRun, type NowView, type SessionTile, tileStates } from '../protocol.ts'
-import { ActionButton, breakAction } from './actions.tsx'
+import { type NowView, type SessionTile, tileStates } from '../server/protocol.ts'
+import { ActionButton, breakQuestion } from './actions.tsx'
 import { now } from './api.ts'
 import {
   activitySentence,
@@ -17,47 +17,51 @@ import { linkTo } from './route.ts'
 
 /** All sessions at once: what needs a person is first. */
 export function NowPage() {
-  const state = now.value
-  if (state === undefined) return <p class="dim">Loading…</p>
+  const view = now.value
+  if (view === undefined) return <p class="dim">Loading…</p>
+  const { tiles, next, findings } = view
   return (
     <>
       <div class="head">
         <h1>Now</h1>
-        {tileStates
-          .filter((name) => state.totals[name] > 0)
-          .map((name) => (
-            <StateMark key={name} state={name} label={`${labelOf(name)} ${shownCount(state.totals[name])}`} />
-          ))}
+        <Totals tiles={tiles} />
       </div>
       <div class="with-side">
         <div>
-          {state.tiles.length === 0 ? (
+          {tiles.length === 0 ? (
             <Empty title="No agent is at work.">
-              Set stint up for the agents you have; each session then appears here.
-              <br />
-              <ShellLine line="stint init" />
+              Each session of an agent with hooks appears here.
+              {next.step === 'stint init' && <ShellLine line={next.step} />}
             </Empty>
           ) : (
             <div class="tiles">
-              {state.tiles.map((tile) => (
-                <SessionTileView key={tile.session_id} tile={tile} />
+              {tiles.map((tile) => (
+                <Tile key={tile.session_id} tile={tile} />
               ))}
             </div>
           )}
-          <p class="pager small dim">
-            <a href={linkTo('sessions')}>All sessions</a>
-          </p>
         </div>
         <div>
-          <NextStep next={state.next} />
-          <Findings findings={state.findings} />
-          <Incidents incidents={state.incidents} />
-          <Runs runs={state.runs} />
+          <NextStep next={next} />
+          <Findings findings={findings.filter(({ text }) => text !== next.why)} />
+          <Incidents incidents={view.incidents} />
+          <Runs runs={view.runs} />
         </div>
       </div>
     </>
   )
 }
+
+const Totals = ({ tiles }: { tiles: readonly SessionTile[] }) => (
+  <>
+    {tileStates.map((state) => {
+      const count = tiles.filter((tile) => tile.state === state).length
+      return (
+        count > 0 && <StateMark key={state} state={state} label={`${labelOf(state)} ${shownCount(count)}`} />
+      )
+    })}
+  </>
+)
 
 /** The one thing to do next, as `stint` shows it. */
 function NextStep({ next: { step, why } }: Pick<NowView, 'next'>) {
@@ -93,7 +97,7 @@ function Findings({ findings }: Pick<NowView, 'findings'>) {
   )
 }
 
-function Incidents({ incidents }: { incidents: readonly Incident[] }) {
+function Incidents({ incidents }: Pick<NowView, 'incidents'>) {
   return (
     <section aria-live="polite" aria-relevant="additions">
       <h2>In each other's way, last hour</h2>
@@ -123,7 +127,7 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
   )
 }
 
-function Runs({ runs }: { runs: readonly NowRun[] }) {
+function Runs({ runs }: Pick<NowView, 'runs'>) {
   if (runs.length === 0) return null
   return (
     <section>
@@ -156,13 +160,11 @@ function linkOf({ recorded, session_id, holds, waits_for }: SessionTile): string
   return key === undefined ? linkTo('now') : linkTo('workspaces', key)
 }
 
-export function SessionTileView({ tile }: { tile: SessionTile }) {
-  const { origin, session_id, state, workspace, waits_for } = tile
+function Tile({ tile }: { tile: SessionTile }) {
+  const { origin, session_id, state, agent, workspace, waits_for, task, doing, pid } = tile
   const [claim] = tile.holds
-  const purpose = tile.purpose ?? tile.title
   const terminal = [origin?.terminal, origin?.tmux_pane && `tmux ${origin.tmux_pane}`]
-    .filter(Boolean)
-    .join(', ')
+  const where = [...terminal, pid !== null && `pid ${pid}`].filter(Boolean).join(', ')
   return (
     <article class="tile" data-state={state} style={toneOf(state)} data-session={session_id}>
       <div class="line">
@@ -171,9 +173,9 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
       </div>
       <h3 class="line">
         <a class="whole cut" href={linkOf(tile)}>
-          {shown(tile.agent ?? session_id, 60)}
+          {shown(agent ?? session_id, 60)}
         </a>
-        {tile.agent !== null && <span class="dim mono cut">{shortened(shown(session_id), 14)}</span>}
+        {agent !== null && <span class="dim mono cut">{shortened(shown(session_id), 14)}</span>}
       </h3>
       {workspace !== null && (
         <div class="line small">
@@ -183,24 +185,23 @@ export function SessionTileView({ tile }: { tile: SessionTile }) {
           )}
         </div>
       )}
-      {purpose !== null && <p class="cut">{shown(purpose)}</p>}
+      {task !== null && <p class="cut">{shown(task)}</p>}
       {waits_for !== null && (
         <p class="small wrap">
           waits for {whatText(waits_for.paths, waits_for.name)}, held by{' '}
           {waits_for.held_by.map((id) => partyName(id)).join(', ')}
         </p>
       )}
-      {tile.work !== null && <p class="small dim cut">{shown(tile.work.text)}</p>}
+      {doing !== null && <p class="small dim cut">{shown(doing)}</p>}
       <div class="line small dim">
-        {terminal !== '' && <span class="cut">{shown(terminal, 60)}</span>}
-        {tile.pid !== null && <span>pid {tile.pid}</span>}
+        <span class="cut">{shown(where, 80)}</span>
         <span class="right">
           last act <Ago at={tile.last_at} />
         </span>
       </div>
       {claim !== undefined && (
         <div class="buttons">
-          <ActionButton action={breakAction(claim.key, claim.name, session_id, claim.fence)} />
+          <ActionButton question={breakQuestion(claim.key, claim.name, session_id, claim.fence)} />
         </div>
       )}
     </article>

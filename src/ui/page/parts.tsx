@@ -1,7 +1,8 @@
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { ApiError } from './api.ts'
+import { ApiError, clock } from './api.ts'
 import { clockTime, exactTime, shortAge, shown } from './format.ts'
+import { choose } from './route.ts'
 
 interface Look {
   label: string
@@ -65,24 +66,6 @@ export function StateMark({ state, label = labelOf(state) }: { state: string; la
       {label}
     </span>
   )
-}
-
-/** The time now, in milliseconds since the epoch, to the second. */
-export const clock = signal(Date.now())
-
-let timer: ReturnType<typeof setInterval> | undefined
-
-/** Ticks once a second, while this tab is visible. */
-export function startClock(): void {
-  const tick = (): void => void (clock.value = Date.now())
-  const restart = (): void => {
-    clearInterval(timer)
-    if (document.hidden) return
-    tick()
-    timer = setInterval(tick, 1000)
-  }
-  document.addEventListener('visibilitychange', restart)
-  restart()
 }
 
 /** The age of something, kept current. The exact time is in its title. */
@@ -197,6 +180,29 @@ export function Choices({
         </a>
       ))}
     </nav>
+  )
+}
+
+/** Buttons that lead to other parts of a list. Each has what it chooses; null if there is no such part. */
+export function Pager({
+  steps,
+  children,
+}: {
+  steps: Readonly<Record<string, Readonly<Record<string, string>> | null>>
+  children?: ComponentChildren
+}) {
+  return (
+    <p class="pager small dim">
+      {children}
+      {Object.entries(steps).map(
+        ([name, choices]) =>
+          choices !== null && (
+            <button key={name} type="button" onClick={() => choose(choices)}>
+              {name}
+            </button>
+          ),
+      )}
+    </p>
   )
 }
 

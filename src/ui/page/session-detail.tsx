@@ -1,10 +1,10 @@
-import type { SessionView, TranscriptView } from '../protocol.ts'
-import { ActionButton, trashAction, unlockAction } from './actions.tsx'
-import { useJson } from './api.ts'
+import type { SessionView, TranscriptView } from '../server/protocol.ts'
+import { ActionButton, trashQuestion, unlockQuestion } from './actions.tsx'
+import { addressOf, useJson } from './api.ts'
 import { Ago, Choices, Copy, Fact, Loading, StateMark } from './parts.tsx'
 import { countOf, formatBytes, shown, shownLines } from './format.ts'
 import { linkTo, route } from './route.ts'
-import { recordsVersion, Timeline } from './timeline.tsx'
+import { followed, Timeline } from './timeline.tsx'
 import {
   ConversationText,
   transcriptAddress,
@@ -15,8 +15,7 @@ import {
 
 /** One session as it was recorded, as its agent's conversation in the vault, or both: what happened in it. */
 export function SessionDetail({ id }: { id: string }) {
-  const path = `/api/sessions/${encodeURIComponent(id)}`
-  const { data: recorded, error } = useJson<SessionView>(path, recordsVersion(id))
+  const { data: recorded, error } = useJson<SessionView>(addressOf('/api/session', { id }), ...followed(id))
   const { data: conversation } = useJson<TranscriptView>(transcriptAddress(id))
   if (recorded === undefined && (error === undefined || conversation === undefined))
     return <Loading error={error} />
@@ -46,7 +45,7 @@ export function SessionDetail({ id }: { id: string }) {
           {isRead && conversation !== undefined ? (
             <ConversationText view={conversation} />
           ) : (
-            <Timeline path={path} id={id} isHeld={recorded?.holder?.liveness === 'alive'} />
+            <Timeline id={id} isHeld={recorded?.holder?.liveness === 'alive'} />
           )}
         </div>
         <div>
@@ -79,11 +78,7 @@ function SessionTools({ view }: { view: SessionView }) {
     <>
       <Copy label="Copy resume" text={`stint run --session ${session_id} --record -- COMMAND`} />
       <Copy label="Copy fork" text={`stint sessions fork ${session_id}`} />
-      {holder === null ? (
-        <ActionButton action={trashAction(session_id)} />
-      ) : (
-        <ActionButton action={unlockAction(view)} />
-      )}
+      <ActionButton question={holder === null ? trashQuestion(session_id) : unlockQuestion(view)} />
     </>
   )
 }

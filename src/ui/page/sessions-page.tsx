@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
-import type { SearchAnswer, SearchHit, SessionListRow, SessionPage as Page } from '../protocol.ts'
+import type { SearchAnswer, SessionPage as Page } from '../server/protocol.ts'
 import { addressOf, now, useJson } from './api.ts'
-import { Age, At, Choices, Empty, ErrorBox, labelOf, ShellLine, StateMark } from './parts.tsx'
+import { Age, At, Choices, Empty, ErrorBox, labelOf, Pager, ShellLine, StateMark } from './parts.tsx'
 import { countOf, exactTime, formatBytes, shortened, shown, shownCount } from './format.ts'
 import { choose, linkTo, route } from './route.ts'
 import { TranscriptMark } from './transcript.tsx'
@@ -14,9 +14,9 @@ const states = ['', 'active', 'crashed', 'locked', 'damaged', 'closed']
 export function SessionsPage() {
   const { state = '', q = '', from = '0' } = route.value.query
   const address = addressOf('/api/sessions', { state, text: q, from, limit: pageSize })
-  // A session that begins or ends changes the totals.
-  const version = JSON.stringify(now.value?.totals)
-  const { data, error } = useJson<Page>(address, version)
+  // A session that begins or ends has another state.
+  const version = now.value?.tiles.map((tile) => tile.state).join()
+  const { data, error } = useJson<Page>(address, undefined, version)
   return (
     <>
       <div class="head">
@@ -99,7 +99,7 @@ function summaryOf({ hits, unreadable }: SearchAnswer): string {
     : `${count} ${countOf(unreadable.length, 'session')} could not be read.`
 }
 
-function HitLine({ hit, q }: { hit: SearchHit; q: string }) {
+function HitLine({ hit, q }: { hit: SearchAnswer['hits'][number]; q: string }) {
   const text = shown(hit.excerpt, 600)
   const start = text.toLowerCase().indexOf(q.toLowerCase())
   return (
@@ -137,21 +137,28 @@ function NoSessions({ q }: { q: string }) {
   )
 }
 
-function SessionList({ page }: { page: Page }) {
+function SessionList({ page: { sessions, from, total } }: { page: Page }) {
+  const last = from + sessions.length
+  const steps = {
+    Newer: from > 0 ? { from: String(Math.max(0, from - pageSize)) } : null,
+    Older: last < total ? { from: String(last) } : null,
+  }
   return (
     <>
       <ul class="panel">
-        {page.sessions.map((row) => (
+        {sessions.map((row) => (
           <SessionLine key={row.session_id} row={row} />
         ))}
       </ul>
-      <Pager page={page} />
+      <Pager steps={steps}>
+        {shownCount(from + 1)} to {shownCount(last)} of {shownCount(total)}
+      </Pager>
     </>
   )
 }
 
 /** A recorded session, a conversation in the vault, or both. */
-function SessionLine({ row: { session_id, recorded, transcript } }: { row: SessionListRow }) {
+function SessionLine({ row: { session_id, recorded, transcript } }: { row: Page['sessions'][number] }) {
   const title = recorded?.title ?? transcript?.title ?? recorded?.key ?? shortened(session_id, 20)
   const day = (at: number): string => exactTime(at).slice(0, 10)
   const parts = [
@@ -180,24 +187,5 @@ function SessionLine({ row: { session_id, recorded, transcript } }: { row: Sessi
           .join(', ')}
       </p>
     </li>
-  )
-}
-
-function Pager({ page: { from, total, sessions } }: { page: Page }) {
-  const last = from + sessions.length
-  return (
-    <p class="pager small dim">
-      {shownCount(from + 1)} to {shownCount(last)} of {shownCount(total)}
-      {from > 0 && (
-        <button type="button" onClick={() => choose({ from: String(Math.max(0, from - pageSize)) })}>
-          Newer
-        </button>
-      )}
-      {last < total && (
-        <button type="button" onClick={() => choose({ from: String(last) })}>
-          Older
-        </button>
-      )}
-    </p>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ActRow, EventRow } from '../protocol.ts'
+import type { ActRow, EventRow } from '../server/protocol.ts'
 import { eventText, rowsOf } from './timeline.tsx'
 
 const event = (seq: number, at: number): EventRow => ({ seq, at, type: 'message', data: {} })
@@ -16,7 +16,7 @@ const act = (seq: number, at: number): ActRow => ({
 })
 
 const namesOf = (events: EventRow[], acts: ActRow[]): (number | string)[] =>
-  rowsOf({ events, acts }, false).map(({ seq, key }) => seq ?? key.replace(/^act act_(\d+) .*/, 'a$1'))
+  rowsOf({ events, acts }).map((row) => ('action' in row ? `a${row.seq}` : row.seq))
 
 test('acts stand among the events of their time, newest first', () => {
   expect(namesOf([event(1, 10), event(2, 30)], [act(1, 5), act(2, 20), act(3, 40)])).toEqual([

@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks'
-import type { ListedTranscript, TranscriptEntry, TranscriptView } from '../protocol.ts'
+import type { TranscriptDescription, TranscriptView } from '../server/protocol.ts'
 import { addressOf } from './api.ts'
-import { Ago, At, Copy, Empty, Fact, StateMark } from './parts.tsx'
+import { Ago, At, Copy, Empty, Fact, Pager, StateMark } from './parts.tsx'
 import { exactTime, formatBytes, shown, shownCount, shownLines } from './format.ts'
-import { choose, route } from './route.ts'
+import { route } from './route.ts'
 
 /** Entries that are shown at once, and those before the one that a search has found. */
 const pageSize = 200
@@ -24,12 +24,12 @@ export function transcriptAddress(id: string): string {
 }
 
 /** Whether the agent still has a conversation, or only the vault. */
-export const TranscriptMark = ({ transcript }: { transcript: ListedTranscript | undefined }) => (
+export const TranscriptMark = ({ transcript }: { transcript: TranscriptDescription | undefined }) => (
   <StateMark state={transcript?.lost_after == null ? 'kept' : 'lost'} />
 )
 
 /** What to run: the agent continues a conversation that it has; one that it has lost is restored first. */
-export function TranscriptTools({ transcript }: { transcript: ListedTranscript | undefined }) {
+export function TranscriptTools({ transcript }: { transcript: TranscriptDescription | undefined }) {
   if (transcript === undefined) return null
   const { id, resume, lost_after } = transcript
   if (lost_after !== null) return <Copy label="Copy restore" text={`stint vault restore ${id}`} />
@@ -48,10 +48,15 @@ export function ConversationText({ view }: { view: TranscriptView }) {
         <code>stint vault show --raw</code> prints it.
       </Empty>
     )
+  const [first, last] = [entries[0]?.line ?? 1, entries.at(-1)?.line ?? 1]
+  const steps = {
+    Earlier: view.has_earlier ? { before: String(first), from: '', at: '' } : null,
+    Later: view.has_later ? { from: String(last + 1), before: '', at: '' } : null,
+  }
   return (
     <section>
       <h2>Conversation</h2>
-      {view.has_earlier && <Pager view={view} />}
+      {view.has_earlier && <Pager steps={steps} />}
       <ol class="panel conversation" aria-label="Conversation">
         {entries.map((entry, index) => (
           <Said
@@ -62,12 +67,20 @@ export function ConversationText({ view }: { view: TranscriptView }) {
           />
         ))}
       </ol>
-      <Pager view={view} />
+      <Pager steps={steps} />
     </section>
   )
 }
 
-function Said({ entry, agent, isTarget }: { entry: TranscriptEntry; agent: string; isTarget: boolean }) {
+function Said({
+  entry,
+  agent,
+  isTarget,
+}: {
+  entry: TranscriptView['entries'][number]
+  agent: string
+  isTarget: boolean
+}) {
   const { at, who, tool, text, cut } = entry
   const name =
     tool !== null
@@ -97,26 +110,7 @@ function Said({ entry, agent, isTarget }: { entry: TranscriptEntry; agent: strin
   )
 }
 
-function Pager({ view: { entries, has_earlier, has_later } }: { view: TranscriptView }) {
-  const [first, last] = [entries[0]?.line ?? 1, entries.at(-1)?.line ?? 1]
-  if (!has_earlier && !has_later) return null
-  return (
-    <p class="pager small dim">
-      {has_earlier && (
-        <button type="button" onClick={() => choose({ before: String(first), from: '', at: '' })}>
-          Earlier
-        </button>
-      )}
-      {has_later && (
-        <button type="button" onClick={() => choose({ from: String(last + 1), before: '', at: '' })}>
-          Later
-        </button>
-      )}
-    </p>
-  )
-}
-
-export function TranscriptFacts({ transcript }: { transcript: ListedTranscript }) {
+export function TranscriptFacts({ transcript }: { transcript: TranscriptDescription }) {
   const { agent_title, id, workspace, bytes, generations, lost_after, due_at } = transcript
   return (
     <section>

@@ -1,24 +1,27 @@
-import { useComputed } from '@preact/signals'
-import type { ClaimRow, WaiterRow, WorkspaceList, WorkspaceRow, WorkspaceView } from '../protocol.ts'
-import { ActionButton, breakAction } from './actions.tsx'
-import { addressOf, claimsVersion, useJson } from './api.ts'
+import type {
+  Answers,
+  ClaimDescription,
+  WaiterDescription,
+  WorkspaceRow,
+  WorkspaceView,
+} from '../server/protocol.ts'
+import { ActionButton, breakQuestion } from './actions.tsx'
+import { addressOf, pollMs, useJson } from './api.ts'
 import { activitySentence, partyName, shown, whatText } from './format.ts'
 import { LaneChart } from './lanes.tsx'
-import { Age, At, Choices, clock, Empty, ErrorBox, Loading, Place, ShellLine, StateMark } from './parts.tsx'
+import { Age, At, Choices, Empty, ErrorBox, Loading, Place, ShellLine, StateMark } from './parts.tsx'
 import { linkTo, route } from './route.ts'
 
 /** Every workspace and resource that has a claim, a waiter or a history. */
 export function WorkspacesPage() {
-  // The list is asked for again when the claims change.
-  const version = claimsVersion()
-  const { data, error } = useJson<WorkspaceList>('/api/workspaces', version)
+  const { data, error } = useJson<Answers['GET /api/workspaces']>('/api/workspaces', pollMs)
   if (data === undefined) return <Loading error={error} />
   return (
     <>
       <div class="head">
         <h1>Workspaces</h1>
       </div>
-      {data.problem !== null && <ErrorBox error={data.problem} />}
+      {error !== undefined && <ErrorBox error={error} />}
       {data.workspaces.length === 0 ? (
         <Empty title="No workspace was claimed yet.">
           A claim keeps two sessions from changing the same files.
@@ -51,17 +54,19 @@ function WorkspaceLine({ row }: { row: WorkspaceRow }) {
   )
 }
 
-/** The stretches of time that a workspace can be shown for, in milliseconds. */
-const stretches = { '10m': 600_000, '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000 } as const
+/** The times that a workspace can be shown for, in milliseconds. */
+const spans: Readonly<Record<string, number>> = {
+  '10m': 600_000,
+  '1h': 3_600_000,
+  '6h': 21_600_000,
+  '24h': 86_400_000,
+}
 
 /** One workspace over time: who held it, waited, was refused, and took over. */
 export function WorkspaceDetail({ id }: { id: string }) {
-  const span = route.value.query.span ?? '1h'
-  const ms = span in stretches ? stretches[span as keyof typeof stretches] : stretches['1h']
-  // The right edge moves once in ten seconds, and at once when a claim changes.
-  const to = useComputed(() => Math.ceil(clock.value / 10_000) * 10_000).value
-  const address = addressOf('/api/workspace', { key: id, from: to - ms })
-  const { data, error } = useJson<WorkspaceView>(address, claimsVersion())
+  const { span = '1h' } = route.value.query
+  const address = addressOf('/api/workspace', { key: id, within: spans[span] })
+  const { data, error } = useJson<WorkspaceView>(address, pollMs)
   if (data === undefined) return <Loading error={error} />
   return (
     <>
@@ -72,9 +77,9 @@ export function WorkspaceDetail({ id }: { id: string }) {
             Changes
           </a>
           <Choices
-            label="Stretch of time"
+            label="Time"
             current={span}
-            options={Object.keys(stretches).map((value) => ({
+            options={Object.keys(spans).map((value) => ({
               value,
               text: value,
               link: linkTo('workspaces', id, { span: value }),
@@ -135,7 +140,7 @@ function Claims({ view }: { view: WorkspaceView }) {
   )
 }
 
-function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
+function ClaimLine({ claim, view }: { claim: ClaimDescription; view: WorkspaceView }) {
   const { session_id, origin, paths, mode, state, work, fence } = claim
   return (
     <li class="row" data-session={session_id}>
@@ -148,7 +153,7 @@ function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
         {mode === 'shared' ? 'shares' : 'holds'} {whatText(paths, view.name)}
       </span>
       <span class="right">
-        <ActionButton action={breakAction(view.key, view.name, session_id, fence)} />
+        <ActionButton question={breakQuestion(view.key, view.name, session_id, fence)} />
       </span>
       <p class="small wrap">{shown(claim.purpose ?? '')}</p>
       <p class="small dim wrap">
@@ -158,7 +163,7 @@ function ClaimLine({ claim, view }: { claim: ClaimRow; view: WorkspaceView }) {
   )
 }
 
-function WaiterLine({ waiter, name }: { waiter: WaiterRow; name: string }) {
+function WaiterLine({ waiter, name }: { waiter: WaiterDescription; name: string }) {
   return (
     <li class="row">
       <StateMark state="waiting" />

@@ -3,8 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 /** How long a one-time token opens the page, in milliseconds. */
 const tokenMs = 60 * 60_000
-/** How many tokens wait for their page; of more, the oldest open nothing. */
-const maxTokens = 32
 
 const newKey = (): string => randomBytes(32).toString('base64url')
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -13,14 +11,12 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 export class Access {
   readonly #secret = newKey()
   readonly #secretDigest = digestOf(this.#secret)
-  /** When each token was issued, in milliseconds on a monotonic clock, oldest first. */
+  /** When each token was issued, in milliseconds on a monotonic clock. */
   readonly #issued = new Map<string, number>()
 
   issueToken(nowMs: number): string {
     const token = newKey()
     this.#issued.set(token, nowMs)
-    const [oldest] = this.#issued.keys()
-    if (this.#issued.size > maxTokens && oldest !== undefined) this.#issued.delete(oldest)
     return token
   }
 

@@ -54,6 +54,6 @@ test('an undo writes what its preview has shown, or nothing, and needs the secre
   expect(read()).toBe('b\n')
   const secret = await ui.signIn()
   const { json } = await ui.asPage(undo, secret, { method: 'POST', body })
-  expect(json).toMatchObject({ id: expect.any(String), files: 2 })
+  expect(json).toMatchObject({ id: expect.any(String), files: [{ path: 'a.txt' }, {}] })
   expect(read()).toBe('a\n')
 })

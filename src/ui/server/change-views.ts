@@ -19,8 +19,8 @@ import {
   readPatches,
   readPoints,
 } from '../../points/index.ts'
-import type { ChangeList, ChangeRow, ChangeView, FileDiff, UndoAnswer, UndoPreview } from '../protocol.ts'
 import type { RequestFields } from './endpoints.ts'
+import type { Answers, ChangeList, ChangeRow, ChangeView, UndoPreview } from './protocol.ts'
 
 /** Lists the change sets of all workspaces, the newest first. */
 export async function listChanges(query: RequestFields): Promise<ChangeList> {
@@ -60,7 +60,7 @@ export async function viewChange(query: RequestFields): Promise<ChangeView> {
   const set = needSet(await readSets(store), id)
   const [changes = []] = await readChanges(store, [set], { countLines: true })
   const patches = await readPatches(store, set, (path) => isInSet(set, path))
-  const diffs: FileDiff[] = []
+  const diffs: ChangeView['diffs'] = []
   let lines = 0
   for (const patch of patches) {
     if (diffs.length >= maxFiles || lines >= maxLines) break
@@ -81,7 +81,7 @@ const maxLines = 10_000
 const maxFileLines = 400
 
 /** A patch without its header. `@@` begins the first hunk, so what follows are lines of the file. */
-function describePatch({ path, movedFrom, change, text }: FilePatch): FileDiff {
+function describePatch({ path, movedFrom, change, text }: FilePatch): ChangeView['diffs'][number] {
   const at = text.search(/^@@/m)
   const lines = at < 0 ? [] : utf8Of(text.slice(at)).replace(/\n$/, '').split('\n')
   const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length
@@ -100,17 +100,15 @@ function describePatch({ path, movedFrom, change, text }: FilePatch): FileDiff {
 /** What undoing a change set would write. Changes nothing. */
 export async function previewChangeUndo(query: RequestFields): Promise<UndoPreview> {
   const planned = await planOf(readPlace(query))
-  const { files, conflicts, kept } = describePlan(planned)
-  return { files, conflicts, kept, plan: fingerprint(planned) }
+  return { ...describePlan(planned), plan: fingerprint(planned) }
 }
 
 /** Undoes a change set, if the undo is still what the page has shown. */
-export async function undoChange(body: RequestFields): Promise<UndoAnswer> {
+export async function undoChange(body: RequestFields): Promise<Answers['POST /api/actions/undo']> {
   const planned = await planOf(readPlace(body))
   if (fingerprint(planned) !== body.need('plan'))
     throw new StintError('UNDO_STALE', 'files were changed since the undo was shown')
-  const { id, files, staged } = await writePlanned(planned)
-  return { id, files: files.length, staged }
+  return await writePlanned(planned)
 }
 
 /** The undo of a change set; taking back an undo is a redo. Refused where the command needs `--force`. */

@@ -11,7 +11,7 @@ import { until } from '../../../test/support/world.ts'
 interface Tile {
   session_id: string
   state: string
-  work?: unknown
+  doing?: unknown
 }
 
 const stateOf = ({ tiles }: { tiles: Tile[] }, id: string): string | undefined =>
@@ -31,10 +31,10 @@ test('an agent that works, another that is refused, and a kill -9 are shown', as
   await until(({ tiles }) => tiles.length === 0)
   const agent = startSession(world, 'working-agent', { calls: 1, hang: 600 })
   // The claim is there before the command that it is for.
-  const working = await until(({ tiles }) => tiles[0]?.state === 'working' && tiles[0].work !== null)
+  const working = await until(({ tiles }) => tiles[0]?.state === 'working' && tiles[0].doing !== null)
   expect(working.tiles[0]).toMatchObject({
     agent: 'Claude Code',
-    work: { text: expect.stringMatching(/^runs `.*` \(pid \d+\)$/) },
+    doing: expect.stringMatching(/^runs `.*` \(pid \d+\)$/),
   })
   await world.hook('claude', 'pre', { session: 'refused-agent' })
   const refused = await until(({ incidents }) => incidents.length > 0)

@@ -1,112 +1,69 @@
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { systemClock } from '../../base/process/clock.ts'
-import type { ServerContents } from '../../cli/health/postgres.ts'
 import { describeLook, freshSources, lookAround } from '../../cli/status/gather.ts'
 import { chooseNext } from '../../cli/status/overview.ts'
 import { promptedSessions } from '../../hooks/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
-import type { NowView } from '../protocol.ts'
-import { maxTiles, tilesOf, totalsOf } from './now-view.ts'
-import { isInternal, type Places } from './workspaces.ts'
+import { tilesOf } from './now-view.ts'
+import type { NowView } from './protocol.ts'
+import { incidentsIn, isInternal, readPlaces, type StoredLeases } from './workspaces.ts'
 
+/** How many of the newest sessions are read; the list of sessions has all. */
+const newest = 200
 /** The temp directory and the hooks of agents change rarely, and are slow to read, in milliseconds. */
 const slowPartsMs = 30_000
 const maxIncidents = 50
 
-/** Reads what every session does, when it is asked; keeps what is slow to read for a while. */
-export class NowFeed {
-  readonly #readOnly: boolean
-  readonly #places: readonly Places[]
-  readonly #entries = keptFor(slowPartsMs, () => freshSources.entries(Date.now()))
-  readonly #hooks = keptFor(slowPartsMs, () => freshSources.hooks())
-  readonly #server = lastOutcomeOf(() => this.#readServer())
-  #looking: Promise<NowView> | undefined
-
-  constructor(readOnly: boolean, places: readonly Places[]) {
-    this.#readOnly = readOnly
-    this.#places = places
-  }
-
-  async look(): Promise<NowView> {
-    // A look that is under way may have missed the last change.
-    await this.#looking?.catch(() => {})
-    return await (this.#looking ??= this.#gather().finally(() => (this.#looking = undefined)))
-  }
-
-  async #gather(): Promise<NowView> {
-    const look = await lookAround({
-      sessions: (home) => listSessionsIn(home, { newest: maxTiles }),
-      server: this.#server,
-      entries: this.#entries,
-      hooks: this.#hooks,
-    })
-    const { at, home, server } = look
+/** Reads what every session does, whenever it is called; keeps what is slow to read for a while. */
+export function createNowFeed(stores: readonly StoredLeases[]): () => Promise<NowView> {
+  const entries = keptFor(slowPartsMs, () => freshSources.entries(Date.now()))
+  const hooks = keptFor(slowPartsMs, () => freshSources.hooks())
+  const server = keptFor(0, () => freshSources.server())
+  const readings = stores.map((store) => {
+    const read = () => readPlaces(store).catch(() => [])
+    // A server that does not answer must not hold up the rest.
+    return store.store === 'files' ? read : keptFor(0, read)
+  })
+  const sessions = (home: string) => listSessionsIn(home, { newest })
+  return async () => {
+    const look = await lookAround({ sessions, server, entries, hooks })
     const { runs, findings, agents } = describeLook(look)
-    await this.#refresh('files')
-    const targets = [...(home.claims?.targets ?? []), ...(server?.targets ?? [])]
-    const tiles = tilesOf({
-      at,
-      targets: targets.filter(({ workspace }) => !isInternal(workspace)),
-      sessions: [...home.sessions, ...(server?.sessions ?? [])],
-      prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
-      lastActivityOf: (id) => Math.max(...this.#places.map((place) => place.lastActivityOf(id))),
-    })
-    const incidents = this.#places.flatMap((place) => place.incidents(at)).sort((a, b) => b.at - a.at)
+    const places = (await Promise.all(readings.map((read) => read()))).flat()
+    const targets = [...(look.home.claims?.targets ?? []), ...(look.server?.targets ?? [])]
     return {
-      read_only: this.#readOnly,
-      tiles: tiles.slice(0, maxTiles),
-      totals: totalsOf(tiles),
+      tiles: tilesOf({
+        at: look.at,
+        targets: targets.filter(({ workspace }) => !isInternal(workspace)),
+        sessions: [...look.home.sessions, ...(look.server?.sessions ?? [])],
+        prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
+        activities: places.flatMap((place) => place.activities),
+      }),
       runs,
-      incidents: incidents.slice(0, maxIncidents),
+      incidents: incidentsIn(places, look.at).slice(0, maxIncidents),
       next: chooseNext({ findings, agents, risks: null, left_behind: null }),
       findings,
     }
   }
-
-  /** Reads the server, and what has happened there. */
-  async #readServer(): Promise<ServerContents | undefined> {
-    const contents = await freshSources.server()
-    await this.#refresh('postgres')
-    return contents
-  }
-
-  async #refresh(store: Places['store']): Promise<void> {
-    await this.#places
-      .find((place) => place.store === store)
-      ?.refresh()
-      .catch(() => {})
-  }
-}
-
-/** Keeps what was read for a while. */
-function keptFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
-  let value: Promise<Value> | undefined
-  let dueMs = 0
-  return () => {
-    if (value === undefined || systemClock.mono() >= dueMs) {
-      value = read()
-      dueMs = systemClock.mono() + keptMs
-    }
-    return value
-  }
 }
 
 /**
- * Returns the outcome of the last read, and begins another one: a server that does not answer must not hold
- * up the rest. Only the first call waits.
+ * Returns what was read last, and reads again if that is older than this. Only the first call waits for a
+ * slow answer.
  */
-function lastOutcomeOf<Value>(read: () => Promise<Value>): () => Promise<Value> {
+function keptFor<Value>(maxAgeMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined
-  let underWay: Promise<Value> | undefined
+  let dueMs = 0
   return async () => {
-    if (underWay === undefined) {
-      const reading = (underWay = read())
-      const settle = (): void => {
+    if (systemClock.mono() >= dueMs) {
+      dueMs = Number.POSITIVE_INFINITY
+      const reading = read()
+      last ??= reading
+      const keep = (): void => {
         last = reading
-        underWay = undefined
+        dueMs = systemClock.mono() + maxAgeMs
       }
-      reading.then(settle, settle)
+      reading.then(keep, keep)
     }
-    return await (last ?? underWay)
+    return await (last as Promise<Value>)
   }
 }

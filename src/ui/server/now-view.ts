@@ -1,49 +1,43 @@
 import type { Liveness } from '../../base/process/liveness.ts'
+import type { promptedSessions } from '../../hooks/index.ts'
+import { describeClaim } from '../../lease/commands/describe.ts'
 import {
   areInConflict,
   type Claim,
+  type ClaimActivity,
   type ClaimedTarget,
   claimLiveness,
   transcriptTime,
   type Waiter,
 } from '../../lease/index.ts'
-import { promptedSessions } from '../../hooks/index.ts'
 import type { SessionState, SessionSummary } from '../../session/index.ts'
-import { type NowView, type SessionTile, type TileState, tileStates } from '../protocol.ts'
-import { describeClaim } from '../../lease/commands/describe.ts'
-
-/** How many sessions are shown, and how many of the newest are read; the list of sessions has all. */
-export const maxTiles = 200
+import { type SessionTile, type TileState, tileStates } from './protocol.ts'
 
 /** What the tiles are made of. */
-interface TileFacts {
+interface Sighting {
   at: number
   targets: readonly ClaimedTarget[]
   sessions: readonly SessionSummary[]
   prompts: ReturnType<typeof promptedSessions>
-  /** When a session last got, lost or was refused a claim; 0 if that is not known. */
-  lastActivityOf: (sessionId: string) => number
-}
-
-export function totalsOf(tiles: readonly SessionTile[]): NowView['totals'] {
-  const totals = Object.fromEntries(tileStates.map((state) => [state, 0])) as NowView['totals']
-  for (const { state } of tiles) totals[state] += 1
-  return totals
+  /** What happened in workspaces lately. */
+  activities: readonly ClaimActivity[]
 }
 
 /** The facts about one session. */
 interface SessionFacts {
   claims: { target: ClaimedTarget; claim: Claim }[]
   waits: { target: ClaimedTarget; waiter: Waiter }[]
-  prompt?: TileFacts['prompts'][number]
+  prompt?: Sighting['prompts'][number]
   summary?: SessionSummary
+  /** When it last got, lost or was refused a claim; 0 if that is not known. */
+  activityAt: number
 }
 
 /** A tile for each session that is open, or holds or waits for something: what needs a person first. */
-export function tilesOf({ at, targets, sessions, prompts, lastActivityOf }: TileFacts): SessionTile[] {
+export function tilesOf({ at, targets, sessions, prompts, activities }: Sighting): SessionTile[] {
   const all = new Map<string, SessionFacts>()
   const factsOf = (id: string): SessionFacts => {
-    const facts = all.get(id) ?? { claims: [], waits: [] }
+    const facts = all.get(id) ?? { claims: [], waits: [], activityAt: 0 }
     all.set(id, facts)
     return facts
   }
@@ -54,37 +48,22 @@ export function tilesOf({ at, targets, sessions, prompts, lastActivityOf }: Tile
   for (const prompt of prompts) factsOf(prompt.sessionId).prompt = prompt
   for (const summary of sessions)
     if (summary.state !== 'closed' || all.has(summary.id)) factsOf(summary.id).summary = summary
-  return [...all]
-    .filter(([, facts]) => !hasEnded(facts))
-    .map(([id, facts]) => tileOf(id, facts, lastAtOf(facts, lastActivityOf(id)), at))
-    .sort(byNeed(at))
+  for (const activity of activities) {
+    const facts = all.get(activity.session_id)
+    if (facts !== undefined) facts.activityAt = Math.max(facts.activityAt, activity.at)
+  }
+  return [...all].map(([id, facts]) => tileOf(id, facts, at)).sort(byNeed(at))
 }
 
-/** Whether a session was closed, and holds nothing any more. */
-const hasEnded = ({ summary, claims, waits, prompt }: SessionFacts): boolean =>
-  summary?.state === 'closed' && claims.length + waits.length === 0 && prompt === undefined
-
-/** The last sign of life of a session. */
-const lastAtOf = ({ claims, waits, prompt, summary }: SessionFacts, activityAt: number): number =>
-  Math.max(
-    summary?.lastAt ?? 0,
-    prompt?.at ?? 0,
-    activityAt,
-    transcriptTime(prompt?.origin) ?? 0,
-    ...claims.map(({ claim }) => transcriptTime(claim.origin) ?? claim.acquired_at),
-    ...waits.map(({ waiter }) => waiter.since),
-  )
-
-function tileOf(session_id: string, facts: SessionFacts, lastAt: number, now: number): SessionTile {
+function tileOf(session_id: string, facts: SessionFacts, now: number): SessionTile {
   const { claims, waits, prompt, summary } = facts
-  const described = claims.map(({ target, claim }) => ({
-    target,
-    row: describeClaim(claim, target.observation),
-  }))
+  const held = claims.map(({ target, claim }) => ({ target, row: describeClaim(claim, target.observation) }))
   const [wait] = waits
   const origin = claims[0]?.claim.origin ?? wait?.waiter.origin ?? prompt?.origin ?? null
+  const purpose = held.find(({ row }) => row.purpose !== null)?.row.purpose
+  const lastAt = lastAtOf(facts)
   const evidence = {
-    holds: described.map(({ row }) => ({ state: row.state, since: row.acquired_at })),
+    holds: held.map(({ row }) => ({ state: row.state, since: row.acquired_at })),
     waitsSince: wait?.waiter.since,
     liveness: livenessOf(facts),
     recorded: summary?.state,
@@ -96,30 +75,31 @@ function tileOf(session_id: string, facts: SessionFacts, lastAt: number, now: nu
     origin,
     agent: origin?.agent ?? summary?.tool ?? null,
     pid: pidOf(facts),
-    title: summary?.title ?? summary?.key ?? null,
-    purpose:
-      claims.find(({ claim }) => claim.purpose !== undefined)?.claim.purpose ??
-      origin?.prompt ??
-      prompt?.words ??
-      null,
-    holds: described.map(({ target: { key, workspace: name }, row }) => ({
+    task: origin?.prompt ?? (prompt?.words || undefined) ?? purpose ?? summary?.title ?? summary?.key ?? null,
+    holds: held.map(({ target: { key, workspace: name }, row: { paths, fence } }) => ({
       key,
       name,
-      paths: row.paths,
-      fence: row.fence,
+      paths,
+      fence,
     })),
-    work: described.find(({ row }) => row.work !== null)?.row.work ?? null,
+    doing: held.find(({ row }) => row.work !== null)?.row.work?.text ?? null,
     waits_for: wait === undefined ? null : waitOf(wait),
-    workspace:
-      claims[0]?.target.workspace ??
-      wait?.target.workspace ??
-      summary?.workspace ??
-      origin?.directory ??
-      null,
+    workspace: (claims[0] ?? wait)?.target.workspace ?? summary?.workspace ?? origin?.directory ?? null,
     last_at: lastAt,
     recorded: summary?.state ?? null,
   }
 }
+
+/** The last sign of life of a session. */
+const lastAtOf = ({ claims, waits, prompt, summary, activityAt }: SessionFacts): number =>
+  Math.max(
+    summary?.lastAt ?? 0,
+    prompt?.at ?? 0,
+    activityAt,
+    transcriptTime(prompt?.origin) ?? 0,
+    ...claims.map(({ claim }) => transcriptTime(claim.origin) ?? claim.acquired_at),
+    ...waits.map(({ waiter }) => waiter.since),
+  )
 
 const pidOf = ({ claims, waits, prompt, summary }: SessionFacts): number | null =>
   claims[0]?.claim.holders[0]?.pid ??
@@ -128,7 +108,7 @@ const pidOf = ({ claims, waits, prompt, summary }: SessionFacts): number | null 
   summary?.holder?.process.pid ??
   null
 
-/** Alive if any of its processes is, dead if all are. */
+/** Alive if any of its processes is, dead if all are; undefined if it has none. */
 function livenessOf({ claims, waits, prompt }: SessionFacts): Liveness | undefined {
   const processes = [
     ...claims.map(({ target, claim }) => claimLiveness(claim, target.observation)),
@@ -141,13 +121,11 @@ function livenessOf({ claims, waits, prompt }: SessionFacts): Liveness | undefin
 }
 
 function waitOf({ target, waiter }: SessionFacts['waits'][number]): SessionTile['waits_for'] {
-  const { key, workspace: name, claims } = target
-  const inTheWay = claims.filter((claim) => areInConflict(claim, waiter))
+  const inTheWay = target.claims.filter((claim) => areInConflict(claim, waiter))
   return {
-    key,
-    name,
+    key: target.key,
+    name: target.workspace,
     paths: waiter.paths,
-    since: waiter.since,
     held_by: inTheWay.map(({ session_id }) => session_id),
   }
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson } from '../../base/text/escape.ts'
-import type { ErrorBody } from '../protocol.ts'
+import type { ErrorBody } from './protocol.ts'
 
 /** A file of the page, as it is sent. */
 export interface PageFile {

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { isRecord, isString, parseObject } from '../../base/text/fields.ts'
-import type { TokenAnswer } from '../protocol.ts'
 import { Access, refusalOf, type RequestKind } from './access.ts'
-import { type Endpoints, RequestFields, routeOf } from './endpoints.ts'
+import { type Endpoints, RequestFields } from './endpoints.ts'
+import type { Answers } from './protocol.ts'
 import { type PageFile, readPageFiles, safeHeaders, sendError, sendJson } from './send.ts'
 
 interface UiOptions {
@@ -15,7 +15,6 @@ interface UiOptions {
   /** The directory with the files of the page. */
   page: string
   endpoints: Endpoints
-  readOnly: boolean
   /** Called when a page has used its token. */
   onToken(token: string): void
 }
@@ -24,10 +23,8 @@ interface UiOptions {
 const origin = 'http://127.0.0.1'
 /** Bytes of the body of a request. */
 const maxBodyBytes = 64 << 10
-/** A connection must send a whole request with the secret within this many milliseconds. */
+/** A connection that has not shown the secret ends after this long without a byte, in milliseconds. */
 const strangerMs = 5000
-/** Connections that have not shown the secret yet; for more, the oldest of them is ended. */
-const maxStrangers = 100
 
 /**
  * The server of the page. It listens on 127.0.0.1 for browsers, and on a socket in the home for scripts and
@@ -38,10 +35,6 @@ export class UiServer {
   readonly #options: UiOptions
   readonly #files: Map<string, PageFile>
   readonly #servers: Server[] = []
-  /** The connections that have not shown the secret, oldest first, with the timer that ends each. */
-  readonly #strangers = new Map<Socket, NodeJS.Timeout>()
-  /** One for each request under way. */
-  readonly #calls = new Set<AbortController>()
   #port = 0
 
   private constructor(options: UiOptions) {
@@ -78,7 +71,6 @@ export class UiServer {
 
   /** Ends all requests and connections. */
   close(): void {
-    for (const call of this.#calls) call.abort()
     for (const server of this.#servers) {
       server.close()
       server.closeAllConnections()
@@ -86,33 +78,13 @@ export class UiServer {
   }
 
   #create(isLocal: boolean): Server {
-    // Node would look for slow clients every 30 s, also without any: each stranger has a timer instead.
+    // Node would look for slow clients every 30 s, also without any: `timeout` is a timer of each connection.
     const server = createServer({ connectionsCheckingInterval: 2 ** 31 - 1 }, (request, response) => {
       this.#answer(request, response, isLocal).catch((error: unknown) => sendError(response, error))
     })
-    if (!isLocal) server.on('connection', (socket) => this.#limitStranger(socket))
+    if (!isLocal) server.timeout = strangerMs
     this.#servers.push(server)
     return server
-  }
-
-  /**
-   * Ends a connection that does not show the secret in time. Other users of this machine can open as many as
-   * they like: each new one ends the oldest of them, so the next connection of the owner is always accepted.
-   */
-  #limitStranger(socket: Socket): void {
-    const timer = setTimeout(() => socket.destroy(), strangerMs)
-    this.#strangers.set(socket, timer)
-    socket.once('close', () => this.#uncount(socket))
-    const [oldest = socket] = this.#strangers.keys()
-    if (this.#strangers.size <= maxStrangers) return
-    this.#uncount(oldest)
-    oldest.destroy()
-  }
-
-  /** No longer counts a connection as a stranger's: it has shown the secret, or has ended. */
-  #uncount(socket: Socket): void {
-    clearTimeout(this.#strangers.get(socket))
-    this.#strangers.delete(socket)
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, isLocal: boolean): Promise<void> {
@@ -123,70 +95,43 @@ export class UiServer {
     const kind: RequestKind =
       pathname === '/api/token' ? 'token' : pathname.startsWith('/api/') ? 'data' : 'page'
     const hasSecret = this.#access.allows(headers.authorization)
-    if (hasSecret) this.#uncount(request.socket)
     const refused = refusalOf({ kind, method, headers, port: this.#port, isLocal, hasSecret })
     if (refused !== undefined) {
       const { status, message, hint } = refused
       return sendError(response, new StintError('PERMISSION_DENIED', message, { hint }), status)
     }
     if (kind === 'page') return this.#sendFile(method, response, pathname)
-    const signal = this.#signalOf(response)
-    const body = method === 'POST' ? await readBody(request) : {}
-    if (pathname === '/api/token') return this.#sendToken(response, method, body, isLocal)
+    // The user's own request may take long: a search of all sessions, for example.
+    if (hasSecret) request.socket.setTimeout(0)
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const isPost = method === 'POST'
+    const fields = isPost ? await readBody(request) : Object.fromEntries(searchParams)
+    const route = `${method} ${pathname}`
+    if (route === 'POST /api/token') return this.#sendToken(response, fields.token, isLocal)
     const { endpoints } = this.#options
-    const { route, id } = routeOf(pathname)
-    const answer = endpoints[`${method} ${route}`]
-    if (answer !== undefined) {
-      const query = new RequestFields(Object.fromEntries(searchParams))
-      return sendJson(response, await answer({ id, query, body: new RequestFields(body), signal }))
-    }
-    const other = ['GET', 'POST'].find((each) => `${each} ${route}` in endpoints)
-    if (other === undefined) throw new StintError('NOT_FOUND', 'there is no such endpoint')
-    sendError(response, new StintError('ARG_ERROR', `this endpoint takes ${other} only`), 405)
-  }
-
-  /** Aborts when the client has gone, or the server ends. */
-  #signalOf(response: ServerResponse): AbortSignal {
-    const call = new AbortController()
-    this.#calls.add(call)
-    response.once('close', () => {
-      this.#calls.delete(call)
-      call.abort()
-    })
-    return call.signal
+    if (!Object.hasOwn(endpoints, route)) throw new StintError('NOT_FOUND', 'there is no such endpoint')
+    const answer = endpoints[route as keyof Endpoints]
+    sendJson(response, await answer(new RequestFields(fields), gone.signal))
   }
 
   /** Gives the page the secret for its token, and a script at the socket a new address of the page. */
-  #sendToken(
-    response: ServerResponse,
-    method: string,
-    { token }: Readonly<Record<string, unknown>>,
-    isLocal: boolean,
-  ): void {
-    if (method !== 'POST') return sendError(response, new StintError('ARG_ERROR', 'POST the token'), 405)
+  #sendToken(response: ServerResponse, token: unknown, isLocal: boolean): void {
     if (isLocal && token === undefined) return sendJson(response, { url: this.address() })
     const secret = isString(token) ? this.#access.redeem(token, systemClock.mono()) : undefined
     if (secret === undefined) {
+      const message = 'this token was used already, or is older than an hour'
       const hint = 'Run `stint ui` again: it opens the page with a new one.'
-      return sendError(
-        response,
-        new StintError('PERMISSION_DENIED', 'this token was used already, or is older than an hour', {
-          hint,
-        }),
-        401,
-      )
+      return sendError(response, new StintError('PERMISSION_DENIED', message, { hint }), 401)
     }
     this.#options.onToken(token as string)
-    sendJson(response, { secret, read_only: this.#options.readOnly } satisfies TokenAnswer)
+    sendJson(response, { secret } satisfies Answers['POST /api/token'])
   }
 
-  /** Sends a file of the page; any other path is a place in the page, which finds its way by itself. */
   #sendFile(method: string, response: ServerResponse, path: string): void {
-    const file = this.#files.get(path) ?? (/\.\w+$/.test(path) ? undefined : this.#files.get('/'))
+    const file = method === 'GET' ? this.#files.get(path) : undefined
     if (file === undefined)
       return sendError(response, new StintError('NOT_FOUND', 'the page has no such file'))
-    if (method !== 'GET')
-      return sendError(response, new StintError('ARG_ERROR', 'files of the page can only be read'), 405)
     const { type, bytes } = file
     response.writeHead(200, { ...safeHeaders, 'Content-Type': type, 'Content-Length': bytes.length })
     response.end(bytes)

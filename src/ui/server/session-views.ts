@@ -6,18 +6,18 @@ import {
   type Inspection,
   sessionStates,
 } from '../../session/index.ts'
-import type { ActRow, EventPage, EventRow, ListedSession, SessionView } from '../protocol.ts'
 import { NewestItems } from '../../session/commands/audit-query.ts'
-import { describeSession, listNewest } from '../../session/commands/list.ts'
+import { describeSession, listNewest, type SessionDescription } from '../../session/commands/list.ts'
 import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './endpoints.ts'
+import type { ActRow, EventPage, EventRow, SessionView } from './protocol.ts'
 
 /** The first of the recorded sessions, newest activity first, and how many there are. */
 export async function listRecorded(
   store: BuiltInStore,
   query: RequestFields,
   limit: number,
-): Promise<{ sessions: ListedSession[]; total: number }> {
+): Promise<{ sessions: SessionDescription[]; total: number }> {
   const state = query.choice('state', sessionStates)
   const text = query.text('text')?.toLowerCase()
   if (state === undefined && text === undefined) {
@@ -42,8 +42,8 @@ export async function openSession(store: BuiltInStore, id: string): Promise<Insp
 /** Characters of a slot's value that the page shows. */
 const maxSlotLength = 2000
 
-export async function viewSession(store: BuiltInStore, id: string): Promise<SessionView> {
-  const inspection = await openSession(store, id)
+export async function viewSession(store: BuiltInStore, query: RequestFields): Promise<SessionView> {
+  const inspection = await openSession(store, query.need('id'))
   const { summary } = inspection
   const values = await inspection.slots()
   const described = await describeInspected(store, inspection)
@@ -66,12 +66,8 @@ const maxActs = 500
  * A page of the journal, and the acts of its time. It keeps the begin of each payload only, so its memory
  * does not grow with the session or with its events.
  */
-export async function readEventPage(
-  store: BuiltInStore,
-  id: string,
-  query: RequestFields,
-): Promise<EventPage> {
-  const inspection = await openSession(store, id)
+export async function readEventPage(store: BuiltInStore, query: RequestFields): Promise<EventPage> {
+  const inspection = await openSession(store, query.need('id'))
   const limit = query.limit(200, 1000)
   const before = query.count('before')
   const last = inspection.summary.records

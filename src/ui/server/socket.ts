@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  type Stats,
-  unlinkSync,
-} from 'node:fs'
+import { chmodSync, linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../../base/errors/if-possible.ts'
@@ -20,23 +11,10 @@ import { isString, parseObject } from '../../base/text/fields.ts'
 export const uiDirectory = (home: string): string => join(home, 'ui')
 
 /** The socket of the server that runs. */
-const uiSocket = (home: string): string => join(uiDirectory(home), 'socket')
+export const uiSocket = (home: string): string => join(uiDirectory(home), 'socket')
 
-/** The kernel takes no longer path of a socket. */
-const maxSocketPath = 100
 /** A server that does not answer for this long is stopped or stuck, in milliseconds. */
 const patienceMs = 5000
-
-/** Calls with a path of the socket that is short enough: through an open directory, if need be. */
-async function withShortPath<Result>(path: string, use: (path: string) => Promise<Result>): Promise<Result> {
-  if (Buffer.byteLength(path) <= maxSocketPath) return await use(path)
-  const directory = openSync(dirname(path), 'r')
-  try {
-    return await use(`/proc/self/fd/${directory}/${path.slice(dirname(path).length + 1)}`)
-  } finally {
-    closeSync(directory)
-  }
-}
 
 /** The stat of the socket; undefined if there is none. Throws unless it is a socket of this user. */
 function statSocket(path: string): Stats | undefined {
@@ -47,8 +25,11 @@ function statSocket(path: string): Stats | undefined {
   return stat
 }
 
-/** A socket that another server has put there since has another inode, or another time. */
-const isSameSocket = (a: Stats, b: Stats): boolean => a.ino === b.ino && a.mtimeMs === b.mtimeMs
+/** Removes a socket, but not one that another server has put there since. */
+function removeSocket(path: string, seen: Stats): void {
+  const now = lstatSync(path, { throwIfNoEntry: false })
+  if (now?.ino === seen.ino && now.mtimeMs === seen.mtimeMs) ifPossible(() => unlinkSync(path))
+}
 
 /**
  * Asks the server that runs for a new address of the page; undefined if none runs. Removes the socket of one
@@ -59,10 +40,10 @@ export async function askRunningServer(home: string): Promise<string | undefined
   const stat = ifPossible(() => lstatSync(dirname(path))) && statSocket(path)
   if (stat === undefined) return undefined
   try {
-    return await withShortPath(path, requestAddress)
+    return await requestAddress(path)
   } catch (error) {
     if (!['ECONNREFUSED', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
-    removeStale(path, stat)
+    removeSocket(path, stat)
     return undefined
   }
 }
@@ -89,38 +70,21 @@ function requestAddress(socketPath: string): Promise<string> {
   })
 }
 
-/** Removes a socket that no server answers at, unless another server has replaced it meanwhile. */
-function removeStale(path: string, seen: Stats): void {
-  const aside = `${path}.${process.pid}.stale`
-  try {
-    renameSync(path, aside)
-    if (!isSameSocket(lstatSync(aside), seen)) linkSync(aside, path)
-    unlinkSync(aside)
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-  }
-}
-
-/** A socket at which a server listens. */
-export interface PublishedSocket extends Disposable {
-  path: string
-}
-
 /**
  * Has a server listen on the socket in the home; undefined if another server listens there. `listenAt` gets
- * a path of its own, which becomes the name of the socket only if that is free.
+ * a path of its own, which becomes the name of the socket only if that is free. Disposing removes the socket.
  */
 export async function publishSocket(
   home: string,
   listenAt: (path: string) => Promise<void>,
-): Promise<PublishedSocket | undefined> {
+): Promise<Disposable | undefined> {
   const path = uiSocket(home)
   ensureHome(home)
   ensureHomeDirectory(uiDirectory(home))
   chmodSync(uiDirectory(home), 0o700)
   const ownPath = `${path}.${process.pid}`
   ifPossible(() => unlinkSync(ownPath))
-  await withShortPath(ownPath, listenAt)
+  await listenAt(ownPath)
   chmodSync(ownPath, 0o600)
   try {
     linkSync(ownPath, path)
@@ -131,11 +95,5 @@ export async function publishSocket(
     unlinkSync(ownPath)
   }
   const stat = lstatSync(path)
-  return {
-    path,
-    [Symbol.dispose]() {
-      const now = lstatSync(path, { throwIfNoEntry: false })
-      if (now !== undefined && isSameSocket(now, stat)) ifPossible(() => unlinkSync(path))
-    },
-  }
+  return { [Symbol.dispose]: () => removeSocket(path, stat) }
 }

@@ -4,13 +4,6 @@ import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hooks/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import type { BuiltInStore } from '../../session/index.ts'
-import type {
-  ListedTranscript,
-  SearchAnswer,
-  SessionPage,
-  TranscriptEntry,
-  TranscriptView,
-} from '../protocol.ts'
 import {
   type Conversation,
   describeConversation,
@@ -23,6 +16,7 @@ import {
 } from '../../vault/index.ts'
 import { describeFound } from '../../session/commands/search.ts'
 import type { RequestFields } from './endpoints.ts'
+import type { SearchAnswer, SessionPage, TranscriptDescription, TranscriptView } from './protocol.ts'
 import { listRecorded } from './session-views.ts'
 
 /** Lists recorded sessions and transcripts, newest activity first; those of the same id are one row. */
@@ -75,7 +69,7 @@ async function findTranscripts(text: string | undefined): Promise<Conversation[]
   return matching
 }
 
-function describeTranscript(each: Conversation): ListedTranscript {
+function describeTranscript(each: Conversation): TranscriptDescription {
   return { ...describeConversation(each), agent_title: agentTitle(each.agent), resume: resumeCommand(each) }
 }
 
@@ -118,7 +112,7 @@ export async function viewTranscript(query: RequestFields): Promise<TranscriptVi
     })
   const { gate } = registerEnvironmentSecrets()
   const mask = (text: string): string => gate.text(text)
-  const entries: TranscriptEntry[] = []
+  const entries: TranscriptView['entries'] = []
   let [hasEarlier, hasLater] = [false, false]
   for (const entry of readEntries(conversation.record, conversation.agent)) {
     await giveWay()
@@ -142,7 +136,7 @@ export async function viewTranscript(query: RequestFields): Promise<TranscriptVi
 function describeEntry(
   { line = 0, at, who, tool, text }: Entry,
   mask: (text: string) => string,
-): TranscriptEntry {
+): TranscriptView['entries'][number] {
   const max = who === 'tool' || tool !== undefined ? maxChars.tool : maxChars.said
   const masked = mask(text)
   return {
