@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
 import { ifPossible } from '../base/errors/if-possible.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { closing, nodeDisk, pieceBytes } from '../base/fs/disk.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
 import { type ConversationRecord, type CopyLine } from './conversation-record.ts'
@@ -74,9 +74,20 @@ function* linesIn(record: ConversationRecord, copy: CopyLine): Generator<Transcr
   if (carry.length > 0) yield { number, text: carry.toString(), isPart }
 }
 
+/** Opens a stored file. Throws `VAULT_DAMAGED` if it is gone, or is no file any more. */
+export function openStored(path: string) {
+  try {
+    return closing(nodeDisk, openRegular(path).fd)
+  } catch (cause) {
+    const code = errorCode(cause) ?? ''
+    if (!['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes(code)) throw cause
+    throw new StintError('VAULT_DAMAGED', `${path} cannot be read: ${code}`, { cause })
+  }
+}
+
 /** The stored bytes of a file, as far as this copy has acknowledged them. */
 function* storedPieces(record: ConversationRecord, copy: CopyLine): Generator<Buffer> {
-  using file = closing(nodeDisk, openRegular(record.pathOf(copy)).fd)
+  using file = openStored(record.pathOf(copy))
   yield* piecesOf(file.fd, 0, copy.bytes)
 }
 

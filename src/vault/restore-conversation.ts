@@ -6,13 +6,12 @@ import { closing, nodeDisk } from '../base/fs/disk.ts'
 import { exists, isRealDirectory } from '../base/fs/exists.ts'
 import { isWithin, nonDirectoryOn } from '../base/fs/paths.ts'
 import { makePrivateDirectories, writeAll } from '../base/fs/private-file.ts'
-import { openRegular } from '../base/fs/regular-file.ts'
 import { shellWord } from '../base/text/escape.ts'
 import { type ConversationRecord, type CopyLine, readRecord } from './conversation-record.ts'
 import { copyConversation } from './copy-conversation.ts'
 import { findConversations } from './find-conversations.ts'
 import { agentRoot, resumeCommand, type VaultAgent } from './places.ts'
-import { piecesOf } from './read-conversation.ts'
+import { openStored, piecesOf } from './read-conversation.ts'
 
 export interface RestoreOptions {
   /** Writes the files below this directory, and not where the agent looks for them. */
@@ -116,8 +115,8 @@ const taken = (path: string, to: string | undefined): StintError =>
 
 /** Writes a file beside its target, checks it against the hash, and gives it its name. */
 function restoreFile(path: string, version: CopyLine, target: string, give: typeof renameInto): void {
+  using stored = openStored(path)
   makePrivateDirectories(dirname(target))
-  using stored = closing(nodeDisk, openRegular(path).fd)
   give(target, (staged) => {
     using file = closing(nodeDisk, nodeDisk.create(staged))
     const hash = createHash('sha256')

@@ -1,3 +1,4 @@
+import { errorCode } from '../base/errors/stint-error.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { giveWay } from '../base/process/event-loop.ts'
 import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
@@ -23,6 +24,7 @@ export interface FoundLine {
 /**
  * Finds a text in the newest generation of all transcripts in the vault, newest conversation first. `tool` is
  * an agent, `workspace` a directory of the conversations, `since` the age of the oldest line in milliseconds.
+ * Throws `VAULT_DAMAGED` at the end if a file was lost from the vault.
  */
 export async function* searchTranscripts(
   pattern: string | RegExp,
@@ -33,22 +35,30 @@ export async function* searchTranscripts(
   const from = Date.now() - since
   const agents = vaultAgents.filter((agent) => (tool ?? agent) === agent)
   let bytes = 0
+  // The other conversations are searched first.
+  let damage: unknown
   for (const conversation of listConversations(vaultDirectory(), agents)) {
     const { agent, id, record, last_at } = conversation
     if (last_at < from) continue
     const described = describeConversation(conversation)
     if (workspace !== undefined && !isWithin(described.workspace ?? '', workspace)) continue
     const session = { id, title: described.title ?? undefined }
-    for (const line of linesOf(record)) {
-      await giveWay()
-      onBytes?.((bytes += line.text.length))
-      const excerpt = excerptOf(line.text, pattern, gate)
-      const { at = last_at, who } = (excerpt === undefined ? undefined : entryOf(line)) ?? {}
-      if (excerpt === undefined || at < from) continue
-      const type = who === undefined ? agent : `${agent}.${who}`
-      yield { session, seq: line.number, at, type, path: line.file, excerpt }
+    try {
+      for (const line of linesOf(record)) {
+        await giveWay()
+        onBytes?.((bytes += line.text.length))
+        const excerpt = excerptOf(line.text, pattern, gate)
+        const { at = last_at, who } = (excerpt === undefined ? undefined : entryOf(line)) ?? {}
+        if (excerpt === undefined || at < from) continue
+        const type = who === undefined ? agent : `${agent}.${who}`
+        yield { session, seq: line.number, at, type, path: line.file, excerpt }
+      }
+    } catch (error) {
+      if (errorCode(error) !== 'VAULT_DAMAGED') throw error
+      damage ??= error
     }
   }
+  if (damage !== undefined) throw damage as Error
 }
 
 const entryOf = ({ text, isPart }: TranscriptLine) => (isPart ? undefined : entriesOf(text)[0])

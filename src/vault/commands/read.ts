@@ -1,4 +1,4 @@
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { isTerminal } from '../../base/process/terminal.ts'
 import { visibleAnswer, visibleJson, visibleLines, visibleText } from '../../base/text/escape.ts'
 import { print, printLines } from '../../cli/terminal/print.ts'
@@ -86,7 +86,7 @@ export const vaultScanCommand = defineBareCommand({
     const secrets: SecretPlace[] = []
     await showWork('scanning', context, async (update) => {
       for (const [index, conversation] of chosen.entries()) {
-        secrets.push(...(await scanConversation(conversation)))
+        secrets.push(...(await scanConversation(conversation, context.warn)))
         update({ count: { done: index + 1, total: chosen.length } })
       }
     })
@@ -102,12 +102,17 @@ export const vaultScanCommand = defineBareCommand({
 })
 
 /** Finds tokens, and values of the environment, in a conversation; `kind` names them. */
-async function scanConversation({ agent, id, record }: Conversation) {
+async function scanConversation({ agent, id, record }: Conversation, warn: (message: string) => void) {
   const { gate } = registerEnvironmentSecrets()
   const places: { agent: string; id: string; file: string; line: number; kind: string }[] = []
-  for (const { file, number: line, text } of linesOf(record)) {
-    await giveWay()
-    for (const kind of new Set(gate.kindsIn(text))) places.push({ agent, id, file, line, kind })
+  try {
+    for (const { file, number: line, text } of linesOf(record)) {
+      await giveWay()
+      for (const kind of new Set(gate.kindsIn(text))) places.push({ agent, id, file, line, kind })
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'VAULT_DAMAGED') throw error
+    warn(errorMessage(error))
   }
   return places
 }

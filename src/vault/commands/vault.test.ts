@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -196,6 +197,27 @@ test('damage in the vault is not restored', async () => {
   writeFileSync(stored, readFileSync(stored, 'utf8').replace('Sure', 'Sore'))
   expect(await user.fail('restore', id)).toMatchObject({ code: 'VAULT_DAMAGED' })
   expect(existsSync(user.transcript)).toBe(false)
+})
+
+test('a file that is gone from the vault is named, and the other conversations are searched', async () => {
+  await using user = await User.open()
+  const otherId = id.replace('3f6c', '0f6c')
+  user.write(user.transcript.replace(id, otherId), lines({ text: `a needle and ${token}` }))
+  utimesSync(user.transcript.replace(id, otherId), 1000, 1000)
+  await user.run('sync')
+  const stored = join(user.vault, 'claude', id, '1', `${id}.jsonl`)
+  for (const spoil of [() => rmSync(stored), () => mkdirSync(stored)]) {
+    rmSync(join(user.home, project), { recursive: true, force: true })
+    spoil()
+    expect(await user.fail('restore', id)).toMatchObject({ code: 'VAULT_DAMAGED' })
+    expect((await user.text('show', id)).stderr).toContain('VAULT_DAMAGED')
+    const { stdout, stderr } = await user.text('scan')
+    expect(stdout + stderr).toMatch(/cannot be read/)
+    expect(stdout).toContain('1 secret in 1 of 2 conversations')
+    const search = await user.stint(['sessions', 'search', 'needle'])
+    expect(search.stdout).toContain(otherId)
+    expect(search.stdout + search.stderr).toContain('VAULT_DAMAGED')
+  }
 })
 
 test('a conversation comes back where the agent has a link, as for a directory on another disk', async () => {
