@@ -1,6 +1,7 @@
 import { linkSync, readdirSync, readFileSync, unlinkSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Later } from '../base/fs/disk.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { ifExists, listIfReadable, lstatIfExists, statIfExists } from '../base/fs/exists.ts'
@@ -38,7 +39,7 @@ function openHome(home: string): LeaseStore {
     ...store,
     register: {
       ...register,
-      read: (key) => register.read(key).catch(explain),
+      read: (key, known) => register.read(key, known).catch(explain),
       swap: (key, epoch, text) => register.swap(key, epoch, text).catch(explain),
       keys: () => register.keys().catch(explain),
     },
@@ -58,7 +59,7 @@ export const fileStore = (home: string, files: RegisterFiles = nodeFiles): Lease
  * return promises, which it resolves in every order.
  */
 export interface RegisterFiles {
-  /** The names in a directory; ENOENT if there is none. */
+  /** The names in a directory; none if it does not exist. */
   list(directory: string): Later<string[]>
   /** The text of a file; undefined if there is none. */
   read(path: string): Later<string | undefined>
@@ -66,7 +67,10 @@ export interface RegisterFiles {
   create(path: string, text: string): Later
   /** Gives a file a second name; EEXIST if that is taken. */
   link(path: string, name: string): Later
-  /** Removes a name; does nothing if there is none. */
+  /**
+   * Removes a name if it can. One that stays does no harm: the next swap tries again, and the sweep takes
+   * staged files.
+   */
   unlink(path: string): Later
   makeDirectory(path: string): Later
   now(): Later<Now>
@@ -81,25 +85,30 @@ export interface RegisterFiles {
 export function fileRegister(directory: string, files: RegisterFiles = nodeFiles): Register {
   const pathOf = (key: string, epoch: number): string => `${directory}/${key}/${epoch}`
 
-  async function topOf(key: string): Promise<number> {
-    return Math.max(0, ...(await epochsOf(files, `${directory}/${key}`)))
+  /** The epochs that a key has, the highest last. */
+  async function epochsOf(key: string): Promise<number[]> {
+    const names = await files.list(`${directory}/${key}`)
+    return names
+      .filter(isEpochName)
+      .map(Number)
+      .sort((a, b) => a - b)
   }
 
-  async function read(key: string) {
+  async function read(key: string, known?: number) {
     for (;;) {
-      const epoch = await topOf(key)
-      if (epoch === 0) return { epoch, text: undefined, now: await files.now() }
+      const epoch = (await epochsOf(key)).at(-1) ?? 0
+      if (epoch === 0 || epoch === known) return { epoch, text: undefined, now: await files.now() }
       const text = await files.read(pathOf(key, epoch))
       // Between the two calls, writers may have replaced and removed this epoch, and a writer that was
       // suspended may have created it again. The text counts only if the epoch is still the highest. A name
       // that stays there and has no text is a link to nothing, which no writer made.
-      if ((await topOf(key)) === epoch) return { epoch, text: text ?? '', now: await files.now() }
+      if ((await epochsOf(key)).at(-1) === epoch) return { epoch, text: text ?? '', now: await files.now() }
     }
   }
 
   async function swap(key: string, epoch: number, text: string): Promise<boolean> {
     if (!isEpochName(String(epoch + 1))) throw homeUnsafe(pathOf(key, epoch), 'has no successor')
-    const staged = `${directory}/${key}/${stagedPrefix}${ulid()}`
+    const staged = `${directory}/${key}/${stagedName()}`
     await createIn(files, staged, text)
     try {
       await files.link(staged, pathOf(key, epoch + 1))
@@ -107,12 +116,12 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
       if (errorCode(error) === 'EEXIST') return false
       throw linkError(error)
     } finally {
-      await removeQuietly(files, staged)
+      await files.unlink(staged)
     }
     // A listing that fails does not take the link back: the caller reads again, and finds its text.
-    const epochs = await epochsOf(files, `${directory}/${key}`).catch(() => [])
-    const top = epochs.sort((a, b) => a - b).pop()
-    for (const old of epochs) await removeQuietly(files, pathOf(key, old))
+    const epochs = await epochsOf(key).catch(() => [])
+    const top = epochs.pop()
+    for (const old of epochs) await files.unlink(pathOf(key, old))
     // If a higher epoch exists, this writer was suspended before its link, and took a number that others had
     // used and removed meanwhile: its text does not count.
     return top === epoch + 1
@@ -121,7 +130,7 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
   return {
     read,
     swap,
-    keys: async () => (await listOrNone(files, directory)).filter((name) => !name.startsWith('.')),
+    keys: async () => (await files.list(directory)).filter((name) => !name.startsWith('.')),
     watch(key, onChange) {
       let top = 0
       const watcher = watch(`${directory}/${key}`, { persistent: false }, (_event, name) => {
@@ -140,6 +149,16 @@ export function fileRegister(directory: string, files: RegisterFiles = nodeFiles
 /** Names of staged files; a swap that was killed leaves one. */
 const stagedPrefix = '.'
 
+/** No other process, and no other thread of this one, stages files with this id in their names. */
+let writerId: string | undefined
+let stagedFiles = 0
+
+function stagedName(): string {
+  writerId ??= ulid()
+  stagedFiles += 1
+  return `${stagedPrefix}${writerId}-${stagedFiles}`
+}
+
 /** Whether a file of a key was staged by a swap. */
 export const isStagedEpoch = (path: string): boolean => basename(path).startsWith(stagedPrefix)
 
@@ -153,37 +172,16 @@ async function createIn(files: RegisterFiles, path: string, text: string): Promi
   }
 }
 
-/** A name that cannot be removed does no harm: the next swap tries again, and the sweep takes staged ones. */
-async function removeQuietly(files: RegisterFiles, path: string): Promise<void> {
-  try {
-    await files.unlink(path)
-  } catch {
-    // A directory that a user has made, or a disk that has become read-only.
-  }
-}
-
-async function listOrNone(files: RegisterFiles, directory: string): Promise<string[]> {
-  try {
-    return await files.list(directory)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
-}
-
 /** At most 15 digits: every such number is exact. */
 const isEpochName = (name: string): boolean => /^[1-9]\d{0,14}$/.test(name)
 
-const epochsOf = async (files: RegisterFiles, directory: string): Promise<number[]> =>
-  (await listOrNone(files, directory)).filter(isEpochName).map(Number)
-
 export const nodeFiles: RegisterFiles = {
-  list: (directory) => readdirSync(directory),
+  list: (directory) => ifExists(() => readdirSync(directory)) ?? [],
   // With an encoding, Node 20 reads in one native call, which aborts the process if `close` fails.
   read: (path) => ifExists(() => readFileSync(path).toString()),
   create: createPrivateFile,
   link: linkSync,
-  unlink: (path) => ifExists(() => unlinkSync(path)),
+  unlink: (path) => void ifPossible(() => unlinkSync(path)),
   makeDirectory: makePrivateDirectories,
   now: readClocks,
 }

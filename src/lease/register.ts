@@ -5,8 +5,11 @@ import { systemClock } from '../base/process/clock.ts'
  * Keys are never removed.
  */
 export interface Register {
-  /** What the key holds at some moment during the call, and the time then. */
-  read(key: string): Promise<RegisterEntry>
+  /**
+   * What the key holds at some moment during the call, and the time then. `known` is an epoch whose text the
+   * caller has: a register may leave that text out.
+   */
+  read(key: string, known?: number): Promise<RegisterEntry>
   /**
    * Replaces the text of an epoch by another, with the next epoch. False: another writer was faster, or this
    * text was applied and then replaced by another writer. The caller reads again, and its change must be one
@@ -22,7 +25,7 @@ export interface Register {
 export interface RegisterEntry {
   /** 0 if the key was never written. */
   epoch: number
-  /** Undefined if the key was never written. */
+  /** Undefined if the key was never written; for a known epoch, it may be undefined. */
   text: string | undefined
   /** The register's clock, which decides when claims expire. */
   now: Now

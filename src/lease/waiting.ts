@@ -34,6 +34,8 @@ export class Wait {
   readonly #endMs: number
   readonly #signal: AbortSignal | undefined
   #pauseMs = firstPauseMs
+  /** The epoch that the last look has seen, or an earlier one. */
+  #epoch: number | undefined
   #unwatch: (() => void) | undefined
   /** The key has changed since the last pause began: the caller may have read it before that. */
   #hasChanged = false
@@ -65,9 +67,16 @@ export class Wait {
     while (!isLast(result) && !this.isOver) {
       await this.#pause()
       this.#signal?.throwIfAborted()
-      result = await look()
+      if (await this.#mayHaveChanged()) result = await look()
     }
     return result
+  }
+
+  /** To see that the key has its old epoch costs much less than a look, which must find a dead holder, too. */
+  async #mayHaveChanged(): Promise<boolean> {
+    const known = this.#epoch
+    this.#epoch = (await this.#register.read(this.#key, known)).epoch
+    return this.#epoch !== known || this.isLong || this.isOver
   }
 
   /** Resolves after a change, after a pause that grows with each call, or at the end of the wait. */

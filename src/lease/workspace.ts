@@ -37,16 +37,13 @@ export interface WorkspaceNames {
   readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
 }
 
-/** The name of the workspace that is outside of all repositories. */
-export const outsideName = '/'
-
 /** The one rule of all doors: the workspace of a path, which may be missing, by its real path alone. */
 export function workspaceOf(path: string): Workspace {
   const real = realPathOf(resolve(path))
   const root = repositoryAround(real)
   if (root === undefined) {
     const canonical = canonicalPath(real)
-    return { path: canonical, key: keyOf(outsideName), whole: [outsideClaim(canonical)] }
+    return { path: canonical, key: outsideKey, whole: [outsideClaim(canonical)] }
   }
   const canonical = canonicalDirectory(root)
   return { path: canonical, key: keyOf(canonical), whole: wholeWorkspace }
@@ -74,7 +71,15 @@ function outsideClaim(canonical: string): string {
   return names.length === 0 ? '**' : `/${foldNames('/', names).join('/')}`
 }
 
-export const isOutside = ({ key }: Pick<Workspace, 'key'>): boolean => key === keyOf(outsideName)
+/** The name of the workspace that is outside of all repositories. */
+export const outsideName = '/'
+
+/** The key of a path or resource in a register of files; `computeWorkspaceHash` is the same for programs. */
+const keyOf = (name: string): string => md5(name).slice(0, 12)
+
+const outsideKey = keyOf(outsideName)
+
+export const isOutside = ({ key }: Pick<Workspace, 'key'>): boolean => key === outsideKey
 
 /** The workspace around a directory that a user has named, which must exist. */
 export const findWorkspace = (directory: string = currentDirectory()): Workspace =>
@@ -82,9 +87,6 @@ export const findWorkspace = (directory: string = currentDirectory()): Workspace
 
 /** Whether a name is the key of a workspace or resource: the directory of locks may contain other files. */
 export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
-
-/** The key of a path or resource in a register of files; `computeWorkspaceHash` is the same for programs. */
-const keyOf = (name: string): string => md5(name).slice(0, 12)
 
 /** The target of a claim on a workspace. */
 export function workspaceTarget(

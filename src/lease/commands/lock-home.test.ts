@@ -171,6 +171,6 @@ test('the error of a failed call names the call and its path', async () => {
   const { stdout } = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
   expect(validEnvelope(stdout).error).toMatchObject({
     code: 'READ_ONLY',
-    detail: expect.stringMatching(/^errno=EROFS call=open path=.*\/home\/locks\/\w{12}\/\.\w+$/) as string,
+    detail: expect.stringMatching(/^errno=EROFS call=open path=.*\/home\/locks\/\w{12}\/\.\w+-1$/) as string,
   })
 })
