@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -138,7 +138,8 @@ test('a swap that was applied and overtaken is not applied twice, and still coun
   const { answer } = await claims.tryAcquire({ ...request, holder: identify(process.pid) ?? null })
   expect(answer).toMatchObject({ granted: true, isNew: true })
   isOvertaken = true
-  expect((await claims.endTurn({ sessionId: 'a', hold: 'turn' })).answer.ended).toHaveLength(1)
+  const ended = await claims.endTurn({ sessionId: 'a', hold: 'turn' })
+  expect(ended.record.claims).toEqual([])
 
   const identity = identify(world.start('sleep', ['300']).pid)
   const lease = await acquireLease(options('a'))
@@ -252,24 +253,13 @@ test('join never takes back a lost lease', async () => {
   expect(await lease.check()).toBe(false)
 })
 
-test('a release reads the claims again only if another session has changed them', async () => {
-  let reads = 0
-  const register: Register = {
-    ...store.register,
-    read: (key) => store.register.read(key).finally(() => reads++),
-  }
-  const counted = (sessionId: string, path: string) =>
-    acquireLease(
-      options(sessionId, { paths: [join(world.tmp, 'work', path)], store: { ...store, register } }),
-    )
-  const first = await counted('a', 'src')
-  reads = 0
-  expect([await first.release(), reads]).toEqual([true, 0])
-  const second = await counted('a', 'src')
-  const other = await counted('b', 'docs')
-  reads = 0
-  expect([await second.release(), reads]).toEqual([true, 1])
-  expect(await other.check()).toBe(true)
+test('the release of a lease whose record a user has deleted leaves the claim of its successor alone', async () => {
+  const lease = await acquireLease(options('a'))
+  rmSync(join(world.tmp, 'locks', lease.workspaceKey), { recursive: true })
+  const successor = await acquireLease(options('b'))
+  expect(successor.epoch).toBe(lease.epoch)
+  expect(await lease.release()).toBe(false)
+  expect(await successor.check()).toBe(true)
 })
 
 test('the release of a lease that was broken says that nothing was left', async () => {

@@ -158,8 +158,7 @@ export class Lease {
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
-      const latest = this.#leftMs > 0 ? this.#latest : undefined
-      return (await this.#claims.release(this.#releaseRequest(), latest)).released
+      return (await this.#claims.release(this.#releaseRequest())).released
     } catch (error) {
       this.#isOver = false
       throw error

@@ -75,14 +75,12 @@ export function decideEndTurn(
   record: ClaimsRecord,
   request: EndTurnRequest,
   observation: Observation,
-): Decision<{ ended: Claim[] }> {
-  const ended = record.claims.filter((claim) => isOwn(claim, request))
-  if (ended.length === 0) return { answer: { ended } }
+): Decision<void> {
+  if (!record.claims.some((claim) => isOwn(claim, request))) return { answer: undefined }
   const claims = record.claims.flatMap((claim) =>
-    ended.includes(claim) ? (endTurn(claim, request, observation) ?? []) : claim,
+    isOwn(claim, request) ? (endTurn(claim, request, observation) ?? []) : claim,
   )
-  const next = { ...record, claims, last: request.sessionId }
-  return { next, answer: { ended } }
+  return { next: { ...record, claims, last: request.sessionId }, answer: undefined }
 }
 
 /** What is left of a claim at the end of a turn; undefined if nothing is. */
@@ -112,11 +110,15 @@ export interface ReleaseRequest extends OwnClaims {
   paths?: readonly string[]
 }
 
-/** Releases the party's own claims, and no others; `left` is what remains of them. */
-export function decideRelease(
-  record: ClaimsRecord,
-  request: ReleaseRequest,
-): Decision<{ released: boolean; left?: Claim }> {
+export interface Released {
+  /** There was something to release. */
+  released: boolean
+  /** What remains of the party's claims. */
+  left?: Claim
+}
+
+/** Releases the party's own claims, and no others. */
+export function decideRelease(record: ClaimsRecord, request: ReleaseRequest): Decision<Released> {
   const claims = record.claims.flatMap((claim) =>
     isOwn(claim, request) ? (remainder(claim, request) ?? []) : claim,
   )

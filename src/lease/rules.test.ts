@@ -222,7 +222,7 @@ test('the end of a turn releases the claim, and remembers whose it was', () => {
   const held = granted(empty, wants('a'), at(0))
   expect(endTurn(held, at(1))).toMatchObject({ claims: [], last: 'a' })
   expect(decideEndTurn(held, { sessionId: 'b', holder: identity(98), hold: 'turn' }, at(1))).toEqual({
-    answer: { ended: [] },
+    answer: undefined,
   })
   expect(decideEndTurn(held, { sessionId: 'a', hold: 'turn' }, at(1)).next?.claims).toEqual([])
   expect(granted(endTurn(held, at(1)), wants('b'), at(1)).last).toBeUndefined()

@@ -15,6 +15,7 @@ import {
   decideRelease,
   decideRenew,
   type EndTurnRequest,
+  type Released,
   type ReleaseRequest,
   type RenewRequest,
 } from './own-claims.ts'
@@ -54,13 +55,15 @@ export interface Decided<Answer> extends ClaimsView {
 }
 
 /**
- * Decides about claims. A swap that looks lost may have won and been overtaken: then `record` contains its
- * result, so a decision must have the same effect if it is made twice.
+ * Decides about claims. `before` is the answer of an earlier attempt whose swap looked lost: it may have won
+ * and been overtaken at once, and then `record` contains its result. So a decision must have the same effect
+ * if it is made twice.
  */
 export type Decide<Answer> = (
   record: ClaimsRecord,
   observation: Observation,
   nextFence: number,
+  before?: Answer,
 ) => Decision<Answer> | Promise<Decision<Answer>>
 
 export interface WaitOptions {
@@ -141,20 +144,20 @@ export class WorkspaceClaims {
     return { epoch, record: this.#parse(text), observation: this.observe(now) }
   }
 
-  /**
-   * Replaces the claims by what `decide` makes of them; decides again if another writer was faster. The first
-   * attempt may be on `earlier` claims instead of a read: if they were replaced since, its swap fails.
-   */
-  async change<Answer>(decide: Decide<Answer>, earlier?: Decided<unknown>): Promise<Decided<Answer>> {
-    for (let earlierView = earlier && agedView(earlier); ; earlierView = undefined) {
+  /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
+  async change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
+    for (let before: Answer | undefined; ;) {
       const startedAtMs = systemClock.mono()
-      const view: ClaimsView = earlierView ?? (await this.read())
+      const view = await this.read()
       const { epoch, record, observation } = view
-      const { next, answer } = await decide(record, observation, nextFence(record, observation.now))
+      const fence = nextFence(record, observation.now)
+      const { next, answer } = await decide(record, observation, fence, before)
       if (next === undefined) return { answer, ...view, startedAtMs }
-      if (!(await this.store.register.swap(this.key, epoch, JSON.stringify(next)))) continue
-      this.activity.noteChange(record, next, observation.now)
-      return { answer, epoch: epoch + 1, record: next, observation, startedAtMs }
+      if (await this.store.register.swap(this.key, epoch, JSON.stringify(next))) {
+        this.activity.noteChange(record, next, observation.now)
+        return { answer, epoch: epoch + 1, record: next, observation, startedAtMs }
+      }
+      before = answer
     }
   }
 
@@ -185,8 +188,8 @@ export class WorkspaceClaims {
   async #acquireAfterWaiters(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
     const decide = decisionOn(request)
     const attempt = () =>
-      this.change<AcquireAnswer | undefined>(async (record, observation, fence) => {
-        const decision = decide(record, observation, fence)
+      this.change<AcquireAnswer | undefined>(async (record, observation, fence, before) => {
+        const decision = decide(record, observation, fence, before)
         const { answer } = decision
         const isLast = record.last === request.sessionId && answer.granted && answer.isNew
         return isLast && (await this.#isAwaited(answer.claim, observation)) ? { answer: undefined } : decision
@@ -234,29 +237,18 @@ export class WorkspaceClaims {
   }
 
   /** Ends the turn of a session. */
-  endTurn(request: EndTurnRequest): Promise<Decided<{ ended: Claim[] }>> {
-    // The first attempt may have won and been overtaken: then the second finds nothing left to end.
-    let ended: Claim[] = []
-    return this.change((record, observation) => {
-      const decision = decideEndTurn(record, request, observation)
-      if (decision.answer.ended.length > 0) ({ ended } = decision.answer)
-      return { ...decision, answer: { ended } }
-    })
+  endTurn(request: EndTurnRequest): Promise<Decided<void>> {
+    return this.change((record, observation) => decideEndTurn(record, request, observation))
   }
 
-  /** Gives up a session's own claims, or some of their paths or holders; see `change` for `earlier`. */
-  async release(
-    request: ReleaseRequest,
-    earlier?: Decided<unknown>,
-  ): Promise<{ released: boolean; left?: Claim }> {
-    // The first attempt may have won and been overtaken: then the second finds nothing left to release.
-    let released = false
-    const { answer } = await this.change((record) => {
-      const decision = decideRelease(record, request)
-      released = decision.answer.released || (released && !wasBroken(record, request))
-      return decision
-    }, earlier)
-    return { ...answer, released }
+  /** Gives up a session's own claims, or some of their paths or holders. */
+  async release(request: ReleaseRequest): Promise<Released> {
+    return (
+      await this.change<Released>((record, _observation, _fence, before) => {
+        const { next, answer } = decideRelease(record, request)
+        return { next, answer: { ...answer, released: answer.released || before?.released === true } }
+      })
+    ).answer
   }
 
   /** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */
@@ -323,29 +315,15 @@ const isAnswered = (decided: Decided<AcquireAnswer | undefined>): decided is Dec
   decided.answer !== undefined
 
 /** Decides on a request. A grant that was overtaken after its swap is in the record, and is still new. */
-function decisionOn(request: AcquireRequest) {
-  let earlier: Granted | undefined
-  return (record: ClaimsRecord, observation: Observation, fence: number): Decision<AcquireAnswer> => {
+const decisionOn =
+  (request: AcquireRequest) =>
+  (record: ClaimsRecord, observation: Observation, fence: number, before?: AcquireAnswer) => {
     const decision = decideAcquire(record, request, observation, fence)
     const { answer } = decision
-    if (!answer.granted) return decision
-    if (answer.isNew || answer.claim.fence !== earlier?.claim.fence) {
-      earlier = answer
-      return decision
-    }
-    return { ...decision, answer: { ...answer, isNew: true, tookOver: earlier.tookOver } }
+    const isFound = answer.granted && !answer.isNew && before?.granted
+    if (!isFound || answer.claim.fence !== before.claim.fence) return decision
+    return { ...decision, answer: { ...before, claim: answer.claim } }
   }
-}
-
-const wasBroken = ({ breaks }: ClaimsRecord, { sessionId, firstFence = 0 }: ReleaseRequest): boolean =>
-  breaks.some(({ session_id, fence }) => session_id === sessionId && fence >= firstFence)
-
-/** Earlier claims, with the present time. */
-function agedView({ epoch, record, observation, startedAtMs }: Decided<unknown>): ClaimsView {
-  const ms = systemClock.mono() - startedAtMs
-  const { wall, mono, clock } = observation.now
-  return { epoch, record, observation: { ...observation, now: { wall: wall + ms, mono: mono + ms, clock } } }
-}
 
 /**
  * The fence of the next grant: the wall clock in milliseconds, or the number after the last one. A key whose

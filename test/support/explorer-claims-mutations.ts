@@ -57,10 +57,10 @@ class Ignoring extends ExploredClaims {
 }
 
 class EndingAtOnce extends ExploredClaims {
-  override endTurn(request: EndTurnRequest): Promise<Decided<{ ended: Claim[] }>> {
-    return this.change<{ ended: Claim[] }>((record) => {
+  override endTurn(request: EndTurnRequest): Promise<Decided<void>> {
+    return this.change((record) => {
       const claims = record.claims.filter(({ session_id }) => session_id !== request.sessionId)
-      return { next: { ...record, claims }, answer: { ended: [] } }
+      return { next: { ...record, claims }, answer: undefined }
     })
   }
 }
