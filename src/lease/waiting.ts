@@ -72,7 +72,7 @@ export class Wait {
     return result
   }
 
-  /** To see that the key has its old epoch costs much less than a look, which must find a dead holder, too. */
+  /** That the key has its old epoch is seen at less cost than a look has, which must find a dead holder, too. */
   async #mayHaveChanged(): Promise<boolean> {
     const known = this.#epoch
     this.#epoch = (await this.#register.read(this.#key, known)).epoch
