@@ -1,20 +1,17 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { type Claim, type ClaimsRecord, parseClaimsRecord } from './claim.ts'
-import { isInForce, type Observation } from './force.ts'
+import { isInForce } from './force.ts'
 import type { LeaseStore } from './register.ts'
-import { listWaiters, type Waiter } from './waiting.ts'
-import { observationIn, WorkspaceClaims } from './workspace-claims.ts'
+import { listWaiters } from './waiting.ts'
+import { observationIn, type TargetStatus, WorkspaceClaims } from './workspace-claims.ts'
 import { overlap } from './rules.ts'
 import { isWorkspaceKey, outsideName, wholeTarget } from './workspace.ts'
 
-/** A workspace or resource, and the claims that are in force on it. */
-export interface ClaimedTarget {
+/** A workspace or resource with a claim in force. */
+export interface ClaimedTarget extends TargetStatus {
   key: string
   /** A path, a repository or a resource; outside of repositories, what a claim is on. */
-  workspace: string
-  claims: Claim[]
-  waiters: Waiter[]
-  observation: Observation
+  title: string
 }
 
 export interface AllClaims {
@@ -36,13 +33,12 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
     const record = parseClaimsRecord(text)
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     if (record.claims.length === 0) return []
-    const { workspace } = record
-    const observation = observe(now, wholeTarget(key, workspace).path)
+    const title = record.workspace
+    const observation = observe(now, wholeTarget(key, title).path)
     const claims = record.claims.filter((claim) => isInForce(claim, observation))
-    const waiting = claims.length === 0 ? [] : await listWaiters(waiters, key, observation)
-    const target = { key, workspace, claims, waiters: waiting, observation }
-    if (workspace === outsideName) return claims.map((claim) => onlyClaim(target, claim))
-    return claims.length === 0 ? [] : [target]
+    if (claims.length === 0) return []
+    const target = { key, title, claims, waiters: await listWaiters(waiters, key, observation), observation }
+    return title === outsideName ? claims.map((claim) => onlyClaim(target, claim)) : [target]
   }
 
   const keys = await claimsKeys(store)
@@ -57,7 +53,7 @@ export async function allClaims(store: LeaseStore): Promise<AllClaims> {
 /** Outside of repositories, every claim has a place of its own. */
 const onlyClaim = (target: ClaimedTarget, claim: Claim): ClaimedTarget => ({
   ...target,
-  workspace: claim.paths.join(' '),
+  title: claim.paths.join(' '),
   claims: [claim],
   waiters: target.waiters.filter((waiter) => overlap(waiter, claim)),
 })

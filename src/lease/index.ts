@@ -63,7 +63,7 @@ export {
 } from './rules.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { type Waiter } from './waiting.ts'
-export { type ClaimsView, WorkspaceClaims } from './workspace-claims.ts'
+export { type ClaimsView, type TargetStatus, WorkspaceClaims } from './workspace-claims.ts'
 export {
   assertPlainResource,
   fileClaim,

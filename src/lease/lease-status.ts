@@ -43,9 +43,8 @@ export async function leaseStatus(
 ): Promise<LeaseStatus> {
   const store = options.store ?? homeStore()
   const claims = WorkspaceClaims.open(store, options)
-  const view = await claims.read()
-  const { observation } = view
-  const held = claims.inForce(view).flatMap((claim) => {
+  const { waiters, observation, ...status } = await claims.status()
+  const held = status.claims.flatMap((claim) => {
     const force = forceOf(claim, observation)
     if (force === undefined) return []
     return {
@@ -65,7 +64,7 @@ export async function leaseStatus(
     workspace: claims.title,
     isFree: held.length === 0,
     claims: held,
-    waiters: (await claims.waiters(view)).map(({ session_id, process, paths, mode, since }) => ({
+    waiters: waiters.map(({ session_id, process, paths, mode, since }) => ({
       sessionId: session_id,
       pid: process.pid,
       paths,

@@ -47,6 +47,14 @@ export interface ClaimsView {
   observation: Observation
 }
 
+/** Who holds a workspace or resource, and who waits for it, the one that has waited longest first. */
+export interface TargetStatus {
+  /** Those in force. */
+  claims: Claim[]
+  waiters: Waiter[]
+  observation: Observation
+}
+
 /** The answer of a decision that was carried out, and the claims after it, changed or not. */
 export interface Decided<Answer> extends ClaimsView {
   answer: Answer
@@ -122,11 +130,6 @@ export class WorkspaceClaims {
     return name === outsideName ? (path ?? name) : name
   }
 
-  /** The claims in force here; outside of repositories, those on the target, above and below it. */
-  inForce({ record, observation }: ClaimsView): Claim[] {
-    return record.claims.filter((claim) => this.isHere(claim) && isInForce(claim, observation))
-  }
-
   /** Whether paths are at, above or below the target. All are, but outside of repositories. */
   isHere({ paths }: { paths: readonly string[] }): boolean {
     if (this.target.whole.includes('**')) return true
@@ -142,6 +145,17 @@ export class WorkspaceClaims {
   async read(): Promise<ClaimsView> {
     const { epoch, text, now } = await this.store.register.read(this.key)
     return { epoch, record: this.#parse(text), observation: this.observe(now) }
+  }
+
+  /** Who holds the target now, and who waits; outside of repositories, also above and below it. */
+  async status(): Promise<ClaimsView & TargetStatus> {
+    const view = await this.read()
+    const { record, observation } = view
+    return {
+      ...view,
+      claims: record.claims.filter((claim) => this.isHere(claim) && isInForce(claim, observation)),
+      waiters: (await this.waiters(view)).filter((waiter) => this.isHere(waiter)),
+    }
   }
 
   /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */

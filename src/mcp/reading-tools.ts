@@ -5,7 +5,7 @@ import { visibleAnswer, visibleText } from '../base/text/escape.ts'
 import { allClaims, findWorkspace } from '../lease/index.ts'
 import { promptedSessions } from '../hooks/index.ts'
 import type { FoundEvent } from '../session/index.ts'
-import { describeClaim, describeWaiter } from '../lease/commands/describe.ts'
+import { describeStatus } from '../lease/commands/describe.ts'
 import { activityLine } from '../lease/commands/history.ts'
 import { renderTarget } from '../lease/commands/status.ts'
 import { describeFound, renderFound } from '../session/commands/search.ts'
@@ -32,11 +32,7 @@ const who = defineTool({
     const { targets } = await allClaims(context.leases)
     const shown = targets
       .filter((each) => all || each.key === key)
-      .map(({ key, workspace, claims, waiters, observation }) => ({
-        ...targetOf({ key, title: workspace }),
-        claims: claims.map((claim) => describeClaim(claim, observation)),
-        waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
-      }))
+      .map((each) => ({ ...targetOf(each), ...describeStatus(each) }))
     const sessions = promptedSessions(process.env).map(({ sessionId, agent, words }) => ({
       session_id: sessionId,
       pid: agent.pid,

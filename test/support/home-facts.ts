@@ -40,7 +40,7 @@ export async function readHomeFacts(place: string): Promise<HomeFacts> {
       await Promise.all(ids.map(async (id) => [id, await readSessionFacts(driver, id)] as const)),
     ),
     claims: targets
-      .flatMap(({ workspace, claims }) => claims.map(({ session_id }) => `${workspace} ${session_id}`))
+      .flatMap(({ title, claims }) => claims.map(({ session_id }) => `${title} ${session_id}`))
       .sort(),
     trash: namesIn(join(home, 'trash')),
     ran: readIfThere(join(place, 'ran')),

@@ -94,11 +94,11 @@ async function findHolders(home: string): Promise<Candidate[]> {
   const here = findWorkspace().path
   const { targets } = await claimsIn(home)
   return targets
-    .toSorted((a, b) => Number(b.workspace === here) - Number(a.workspace === here))
-    .flatMap(({ workspace, claims }) =>
+    .toSorted((a, b) => Number(b.title === here) - Number(a.title === here))
+    .flatMap(({ title, claims }) =>
       claims.map(({ session_id, origin }) => ({
         text: session_id,
-        help: [origin?.agent, shortPath(workspace)].filter(Boolean).join(' '),
+        help: [origin?.agent, shortPath(title)].filter(Boolean).join(' '),
       })),
     )
 }

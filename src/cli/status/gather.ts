@@ -2,7 +2,7 @@ import { findAgents, type InstalledAgent, LivingSessions, type RunningAgent } fr
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
 import { readCodexTrust, type WrittenTrust } from '../../hooks/index.ts'
-import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
+import { describeStatus } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
 import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
 import { findRoot, findTmp, rootOf } from '../../scratch/index.ts'
@@ -202,14 +202,10 @@ const judgeTrust = (agents: readonly AgentData[]): Check[] =>
       ),
     )
 
-const describeWorkspace = (
-  { key, workspace, claims, waiters, observation }: ClaimedTarget,
-  store: 'files' | 'postgres',
-) => ({
-  ...describeTarget({ key, title: workspace }),
+const describeWorkspace = (target: ClaimedTarget, store: 'files' | 'postgres') => ({
+  ...describeTarget(target),
   store,
-  claims: claims.map((claim) => describeClaim(claim, observation)),
-  waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
+  ...describeStatus(target),
 })
 
 function describeSessions(sessions: SessionSummary[]) {

@@ -9,6 +9,7 @@ import {
   pathsText,
   presentProcess,
   roughDuration,
+  type TargetStatus,
   type Waiter,
   workText,
 } from '../index.ts'
@@ -44,7 +45,7 @@ export function describeClaim(claim: Claim, observation: Observation) {
 }
 
 /** A waiter in the form that status shows. */
-export const describeWaiter = (waiter: Waiter, { now }: Observation) => ({
+const describeWaiter = (waiter: Waiter, { now }: Observation) => ({
   session_id: waiter.session_id,
   pid: waiter.process.pid,
   since: waiter.since,
@@ -52,6 +53,12 @@ export const describeWaiter = (waiter: Waiter, { now }: Observation) => ({
   paths: waiter.paths,
   mode: waiter.mode,
   origin: waiter.origin ?? null,
+})
+
+/** Who holds a workspace or resource, and who waits for it, in the form that status shows. */
+export const describeStatus = ({ claims, waiters, observation }: TargetStatus) => ({
+  claims: claims.map((claim) => describeClaim(claim, observation)),
+  waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
 })
 
 export type ClaimDescription = ReturnType<typeof describeClaim>

@@ -47,7 +47,7 @@ async function findAcquired(claims: WorkspaceClaims): Promise<string> {
       hint: 'Give --session ID: an agent, and what it starts, must name the session.',
     })
   const { user, hostname } = readOrigin(process.pid)
-  const inForce = claims.inForce(await claims.read())
+  const { claims: inForce } = await claims.status()
   const acquired = inForce.filter(
     ({ origin }) =>
       origin?.command === acquireCommand && origin.user === user && origin.hostname === hostname,
@@ -85,11 +85,9 @@ export const lockBreakCommand = defineBareCommand({
   ],
   async run({ warn, screen }, { options }) {
     const claims = await openClaims(options, warn)
-    const view = await claims.read()
-    const { claim: seen, isExact } = findClaim(options.session, claims.inForce(view), claims.title)
-    const shown = renderClaim(describeClaim(seen, view.observation), describeTarget(claims), screen).join(
-      '\n',
-    )
+    const { claims: inForce, observation } = await claims.status()
+    const { claim: seen, isExact } = findClaim(options.session, inForce, claims.title)
+    const shown = renderClaim(describeClaim(seen, observation), describeTarget(claims), screen).join('\n')
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes || isExact, 'breaking a claim by a shortened name', question)
     return await breakClaim(claims, seen, options.reason)

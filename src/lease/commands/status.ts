@@ -6,8 +6,7 @@ import { readWatch, watchOptions } from '../../cli/terminal/watch-screen.ts'
 import { openLeases } from '../../cli/store.ts'
 import {
   type ClaimDescription,
-  describeClaim,
-  describeWaiter,
+  describeStatus,
   renderClaim,
   renderWaiters,
   stableWorkspace,
@@ -64,16 +63,9 @@ type LockStatus = Awaited<ReturnType<typeof statusOf>>
 type AllStatus = Awaited<ReturnType<Awaited<ReturnType<typeof everyWorkspace>>>>
 
 async function statusOf(claims: WorkspaceClaims) {
-  const view = await claims.read()
-  const { epoch, record, observation } = view
-  const waiters = (await claims.waiters(view)).filter((waiter) => claims.isHere(waiter))
-  return {
-    ...describeTarget(claims),
-    epoch,
-    claims: claims.inForce(view).map((claim) => describeClaim(claim, observation)),
-    waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
-    breaks: record.breaks,
-  }
+  const status = await claims.status()
+  const { epoch, record } = status
+  return { ...describeTarget(claims), epoch, ...describeStatus(status), breaks: record.breaks }
 }
 
 async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn: (message: string) => void) {
@@ -83,11 +75,7 @@ async function everyWorkspace({ workspace, resource, store }: TargetChoice, warn
   return async () => {
     const { targets, unreadable } = await allClaims(leases)
     return {
-      workspaces: targets.map(({ key, workspace: title, claims, waiters, observation }) => ({
-        ...describeTarget({ key, title }),
-        claims: claims.map((claim) => describeClaim(claim, observation)),
-        waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
-      })),
+      workspaces: targets.map((target) => ({ ...describeTarget(target), ...describeStatus(target) })),
       unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),
     }
   }

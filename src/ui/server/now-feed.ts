@@ -33,7 +33,7 @@ export function createNowFeed(stores: readonly StoredLeases[]): () => Promise<No
     return {
       tiles: tilesOf({
         at: look.at,
-        targets: targets.filter(({ workspace }) => !isInternal(workspace)),
+        targets: targets.filter(({ title }) => !isInternal(title)),
         sessions: [...look.home.sessions, ...(look.server?.sessions ?? [])],
         prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
         activities: places.flatMap((place) => place.activities),

@@ -76,7 +76,7 @@ function tileOf(session_id: string, facts: SessionFacts, now: number): SessionTi
     agent: origin?.agent ?? summary?.tool ?? null,
     pid: pidOf(facts),
     task: origin?.prompt ?? (prompt?.words || undefined) ?? purpose ?? summary?.title ?? summary?.key ?? null,
-    holds: held.map(({ target: { key, workspace: name }, row: { paths, fence } }) => ({
+    holds: held.map(({ target: { key, title: name }, row: { paths, fence } }) => ({
       key,
       name,
       paths,
@@ -84,7 +84,7 @@ function tileOf(session_id: string, facts: SessionFacts, now: number): SessionTi
     })),
     doing: held.find(({ row }) => row.work !== null)?.row.work?.text ?? null,
     waits_for: wait === undefined ? null : waitOf(wait),
-    workspace: (claims[0] ?? wait)?.target.workspace ?? summary?.workspace ?? origin?.directory ?? null,
+    workspace: (claims[0] ?? wait)?.target.title ?? summary?.workspace ?? origin?.directory ?? null,
     last_at: lastAt,
     recorded: summary?.state ?? null,
   }
@@ -124,7 +124,7 @@ function waitOf({ target, waiter }: SessionFacts['waits'][number]): SessionTile[
   const inTheWay = target.claims.filter((claim) => areInConflict(claim, waiter))
   return {
     key: target.key,
-    name: target.workspace,
+    name: target.title,
     paths: waiter.paths,
     held_by: inTheWay.map(({ session_id }) => session_id),
   }

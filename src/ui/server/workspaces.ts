@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { describeClaim, describeWaiter } from '../../lease/commands/describe.ts'
+import { describeStatus } from '../../lease/commands/describe.ts'
 import {
   allClaims,
   type ClaimActivity,
@@ -71,7 +71,7 @@ async function rowsIn(stored: StoredLeases): Promise<WorkspaceRow[]> {
   return places.map(({ key, name, activities }) => {
     const inUse = targets.filter((target) => target.key === key)
     // Outside of repositories, the paths of the claims tell more.
-    const paths = inUse.map(({ workspace }) => workspace).join(' ')
+    const paths = inUse.map(({ title }) => title).join(' ')
     return {
       key,
       name: name === placeName(outsideName) && paths !== '' ? paths : name,
@@ -105,10 +105,8 @@ export async function viewWorkspace(
   query: RequestFields,
 ): Promise<WorkspaceView> {
   const { claims, store } = await openKey(stores, query.need('key'))
-  const view = await claims.read()
-  const { observation } = view
-  const waiters = await claims.waiters(view)
-  const to = Math.round(observation.now.wall)
+  const status = await claims.status()
+  const to = Math.round(status.observation.now.wall)
   const from = to - (query.count('within') ?? usualMs)
   return {
     key: claims.key,
@@ -116,8 +114,7 @@ export async function viewWorkspace(
     store,
     from,
     to,
-    claims: claims.inForce(view).map((claim) => describeClaim(claim, observation)),
-    waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
+    ...describeStatus(status),
     activities: (await claims.activity.read()).filter(({ at }) => at >= from && at <= to),
   }
 }
