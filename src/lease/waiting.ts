@@ -72,7 +72,7 @@ export class Wait {
     return result
   }
 
-  /** That the key has its old epoch is seen at less cost than a look has, which must find a dead holder, too. */
+  /** A listing shows at little cost that nothing has changed. A long wait also looks for a dead holder. */
   async #mayHaveChanged(): Promise<boolean> {
     const known = this.#epoch
     this.#epoch = (await this.#register.read(this.#key, known)).epoch

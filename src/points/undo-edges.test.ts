@@ -123,11 +123,11 @@ test('what an editor saves while an undo compares the file is kept', async () =>
     await world.turn('claude-1', () => world.write({ large: large('b') }))
     const mark = join(findStore(world.repo)?.directory ?? '', 'undo.json')
     const undo = world.startStint(['undo', '--yes'], { cwd: world.repo })
-    let isRunning = true
-    const end = undo.finished.finally(() => (isRunning = false))
+    const state = { isRunning: true }
+    const end = undo.finished.finally(() => (state.isRunning = false))
     const isOpen = (fd: string): boolean =>
       ifPossible(() => readlinkSync(`/proc/${undo.pid}/fd/${fd}`)) === path
-    for (; isRunning && !wasCompared; await setImmediate())
+    for (; state.isRunning && !wasCompared; await setImmediate())
       wasCompared = existsSync(mark) && listIfReadable(`/proc/${undo.pid}/fd`).some(isOpen)
     if (wasCompared) renameSync(join(world.repo, 'saved'), path)
     await end
