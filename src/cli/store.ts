@@ -28,8 +28,8 @@ function serverIn(store: string, name: string): string | undefined {
   if (store === '' || store === 'files') return undefined
   if (/^postgres(ql)?:\/\//i.test(store)) return store
   // The message does not show the value: it may contain a password.
-  throw new StintError('ARG_ERROR', `${name} is not a store`, {
-    hint: 'It is files, or the URL of a PostgreSQL server: postgres://user@host:5432/database',
+  throw new StintError('ARG_ERROR', `${name} does not name a store`, {
+    hint: 'Set it to files, or to the URL of a PostgreSQL server: postgres://user@host:5432/database',
   })
 }
 

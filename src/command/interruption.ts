@@ -125,7 +125,7 @@ const neverFinishes = (): StintError =>
   )
 
 const timedOut = (ms: number): StintError =>
-  new StintError('TIMEOUT', `not done after ${formatDuration(ms)}`, {
+  new StintError('TIMEOUT', `stopped after ${formatDuration(ms)}, before it was done`, {
     phase: 'execution',
     facts: { timeout_ms: ms },
   })

@@ -92,10 +92,10 @@ function unknownCommand(group: CommandGroup, called: string, name: string): Stin
 function unknownGroupOption(group: CommandGroup, called: string, option: string): StintError {
   const names = ['help', ...(group.version === undefined ? [] : ['version']), ...Object.keys(commonOptions)]
   const near = findClosest(option.replace(/^-+/, ''), names)
-  return new StintError('ARG_ERROR', `${called} has no option ${option} of its own`, {
+  return new StintError('ARG_ERROR', `unknown option ${option}`, {
     hint:
       near === undefined
-        ? `Options of a command follow it: ${called} <command> ${option}`
+        ? `The options of a command come after its name: ${called} <command> ${option}`
         : `Did you mean ${called} --${near}?`,
   })
 }

@@ -103,7 +103,7 @@ const withTempErrors = <Result>(path: string, use: () => Result): Result =>
 function tempDirectoryError(error: unknown, path: string): unknown {
   const errno = errorCode(error) ?? ''
   if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
-  return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
+  return new StintError('TEMP_DIR_MISSING', `there is no temp directory ${path}`, {
     cause: error,
     detail: `errno=${errno}`,
   })

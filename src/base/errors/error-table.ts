@@ -23,7 +23,7 @@ export const errorTable = {
   ORPHANS_FOUND: entry(3, 'Run `stint sweep`, and find out what was killed before it could clean up.'),
   TEMP_DIR_UNSAFE: entry(
     4,
-    'Set STINT_TMP_ROOT to a directory that is yours, or remove that path if it is your own.',
+    'Remove that path if it is yours, or set STINT_TMP_ROOT to a directory of yours.',
   ),
   TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),
   READ_ONLY: entry(4, 'Set STINT_TMP_ROOT or STINT_HOME to a directory on a writable file system.'),
@@ -44,7 +44,7 @@ export const errorTable = {
   SESSION_CLOSED: entry(4, 'Open the session again before you write to it.'),
   SESSION_LOCKED: entry(4, 'Wait for its holder, or end it; `stint sessions fork` gives you a copy.', true),
   CHECKPOINT_STALE: entry(4, 'Run the graph again: it then begins with the newest checkpoint of its thread.'),
-  FENCED: entry(4, 'Resume the session again: what was acknowledged is there.'),
+  FENCED: entry(4, 'Resume the session again: every append that was acknowledged is in it.'),
   JOURNAL_CORRUPT: entry(
     4,
     '`stint sessions verify` shows the damage; `stint sessions repair` copies what is intact.',
@@ -59,9 +59,9 @@ export const errorTable = {
   SLOT_BROKEN: entry(4, 'Set the slot to a new value: the old one cannot be read.'),
   ACT_UNCERTAIN: entry(
     4,
-    'Find out whether it was done; then record that with `settle`, or repeat it with `again: true`.',
+    'Find out whether the act was done; then record that with `settle`, or repeat it with `again: true`.',
   ),
-  ACT_FAILED: entry(4, 'If it is safe to try again, do so with `again: true`.'),
+  ACT_FAILED: entry(4, 'If it is safe to repeat the act, do so with `again: true`.'),
   SETTINGS_INVALID: entry(4, 'Repair that file, then try again; nothing was changed.'),
   DOCTOR_FOUND: entry(4, 'Follow the advice beside each failure, then run `stint doctor` again.'),
   POINTS_OFF: entry(
@@ -84,7 +84,7 @@ export const errorTable = {
   SECRET_TOO_SHORT: entry(4, 'Use a longer secret, or leave it out: it cannot be kept off the disk.'),
   SECRET_UNSUPPORTED: entry(4, 'Use a random secret, in a variable (env:NAME) or a file (file:/path).'),
   SECRET_UNSAFE: entry(4, 'Make it a regular file of yours that nobody else may read: `chmod 600`.'),
-  SECRET_LEAK: entry(4, 'Report it with what was being written, but without the secret.'),
+  SECRET_LEAK: entry(4, 'This is a fault of stint: report what was being written, without the secret.'),
   SECRET_MISSING: entry(5, 'Set that variable, or write that file, then try again.'),
   PEER_MISSING: entry(5, 'Install that package in your project: npm install NAME.'),
   NOT_FOUND: entry(
@@ -111,14 +111,14 @@ export const errorTable = {
     'Raise the limit (`ulimit -f`), or use a file system that allows larger files, then try again.',
     true,
   ),
-  DISK_FAILED: entry(12, 'Check the disk and the kernel log before you trust it with anything more.'),
+  DISK_FAILED: entry(12, 'Check the disk and the kernel log before you write anything more to it.'),
   TOO_MANY_FILES: entry(12, 'Raise the limit on open files (`ulimit -n`) or run fewer at once.', true),
   POSTGRES_UNAVAILABLE: entry(
     12,
     'Check the host, the port and that the server is up, then try again.',
     true,
   ),
-  CANCELLED: entry(143, 'The run was stopped from outside; start it again when you are ready.'),
+  CANCELLED: entry(143, 'Start it again when you are ready.'),
   CHILD_FAILED: entry(1, 'The command printed the reason above, if it gave one.'),
   COMMAND_NOT_EXECUTABLE: entry(126, 'Make the file executable (`chmod +x`) or name an interpreter.'),
   COMMAND_NOT_FOUND: entry(127, 'Check the spelling, and that the program is on PATH.'),

@@ -24,7 +24,7 @@ export function judgeLeases({ targets, unreadable }: AllClaims, home?: string): 
   return fail(
     'leases',
     `${plural(unreadable.length, 'record')} cannot be read: ${key} (${visibleText(reason)})`,
-    `Make sure that you can read ${visibleText(place)}. A damaged record ends by itself.`,
+    `Make sure that you can read ${visibleText(place)}. If it is damaged, the next claim there replaces it.`,
   )
 }
 

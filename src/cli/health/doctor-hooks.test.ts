@@ -123,7 +123,7 @@ test('settings that were rewritten in part or as a whole after the installation 
   expect(world.read(path)).toBe(whole)
   writeFileSync(path, '{}\n')
   const gone = await doctor(world)
-  expect([gone.code, gone.notes[0]]).toEqual([0, expect.stringContaining('nothing keeps Claude Code from')])
+  expect([gone.code, gone.notes[0]]).toEqual([0, expect.stringContaining('without hooks, Claude Code can')])
   writeFileSync(path, '{"stint-hook')
   expect((await doctor(world)).code).toBe(4)
 })

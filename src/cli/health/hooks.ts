@@ -53,7 +53,7 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
     checks.push(
       warn(
         'hooks',
-        `nothing keeps ${without.map(agentTitle).join(', ')} from changing files that another session works on`,
+        `without hooks, ${without.map(agentTitle).join(', ')} can change files that another session works on`,
         `stint hook install ${without.join(' ')}`,
       ),
     )

@@ -43,6 +43,7 @@ async function askYesOrNo(question: string): Promise<boolean> {
   // Readline sets the terminal to raw mode, in which Ctrl-C sends no signal.
   prompt.on('SIGINT', () => {
     process.stdin.setRawMode?.(false)
+    process.stderr.write('\n')
     process.kill(process.pid, 'SIGINT')
   })
   const answer = await new Promise<string>((resolve, reject) => {

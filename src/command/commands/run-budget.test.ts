@@ -32,7 +32,7 @@ test('a program that fills its scratch with bytes is ended, with its children, a
     code: 'BUDGET_EXCEEDED',
     retryable: false,
     phase: 'execution',
-    message: expect.stringMatching(/ of 977 KiB$/),
+    message: expect.stringMatching(/, at most 977 KiB$/),
     files: 1,
   })
   for (const pid of readFileSync(pids, 'utf8').trim().split(' ')) expect(isRunning(Number(pid))).toBe(false)
@@ -46,7 +46,7 @@ test('a program that fills its scratch with files, and ignores SIGTERM, is kille
   expect(result.code).toBe(4)
   expect(result.envelope().error).toMatchObject({
     bytes: 0,
-    message: expect.stringMatching(/ \d{3,} of 500 files$/),
+    message: expect.stringMatching(/ \d{3,} files, at most 500$/),
   })
   await isClean(world)
 })

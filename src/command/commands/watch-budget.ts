@@ -76,10 +76,10 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
 function exceededBy(size: TreeSize, { maxBytes, maxFiles }: Budget): StintError {
   const { bytes, disk_bytes, files } = size
   const uses = [
-    maxBytes === undefined ? [] : `${formatBytes(countedBytes(size))} of ${formatBytes(maxBytes)}`,
-    maxFiles === undefined ? [] : `${files} of ${maxFiles} files`,
+    maxBytes === undefined ? [] : `${formatBytes(countedBytes(size))}, at most ${formatBytes(maxBytes)}`,
+    maxFiles === undefined ? [] : `${files} files, at most ${maxFiles}`,
   ].flat()
-  return new StintError('BUDGET_EXCEEDED', `the scratch has outgrown its budget: ${uses.join(', ')}`, {
+  return new StintError('BUDGET_EXCEEDED', `the scratch has outgrown its budget: ${uses.join('; ')}`, {
     phase: 'execution',
     facts: { bytes, disk_bytes, files },
   })
