@@ -10,10 +10,10 @@ import { projectRoot } from './support/world.ts'
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   agents: { lines: 551, files: 7 },
   base: { lines: 3321, files: 35 },
-  cli: { lines: 3650, files: 31 },
+  cli: { lines: 3651, files: 31 },
   command: { lines: 2637, files: 18 },
   driver: { lines: 48, files: 2 },
-  fixtures: { lines: 711, files: 14 },
+  fixtures: { lines: 712, files: 14 },
   frameworks: { lines: 1031, files: 10 },
   hooks: { lines: 7577, files: 60 },
   lease: { lines: 4372, files: 28 },
