@@ -23,7 +23,7 @@ export const errorTable = {
   ORPHANS_FOUND: entry(3, 'Run `stint sweep`, and find out what was killed before it could clean up.'),
   TEMP_DIR_UNSAFE: entry(
     4,
-    'Remove that path if it is yours, or set STINT_TMP_ROOT to a directory of yours.',
+    'Set STINT_TMP_ROOT to a directory that is yours, or remove that path if it is your own.',
   ),
   TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),
   READ_ONLY: entry(4, 'Set STINT_TMP_ROOT or STINT_HOME to a directory on a writable file system.'),

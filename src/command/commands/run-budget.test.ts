@@ -111,7 +111,7 @@ test('a program that fails by itself keeps its exit code; an exceeded budget is 
     1,
     {
       error: { code: 'CHILD_FAILED' },
-      warnings: [expect.stringMatching(/^BUDGET_EXCEEDED: .*88\d KiB of 97\.7 KiB$/)],
+      warnings: [expect.stringMatching(/^BUDGET_EXCEEDED: .*88\d KiB, at most 97\.7 KiB$/)],
     },
   ])
   await isClean(world)
