@@ -26,7 +26,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   sweep: { lines: 2184, files: 16 },
   testing: { lines: 1645, files: 13 },
   ui: { lines: 4685, files: 32 },
-  vault: { lines: 2047, files: 20 },
+  vault: { lines: 2066, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
 const whole = { lines: 53_600, files: 426 }

@@ -138,8 +138,9 @@ function setupTurn(parts) {
 /** Ends a turn after a new line in the transcript; the copier has ended before the next sample. */
 async function endTurn({ kept, plain, transcript, record }, hasVault) {
   const state = hasVault ? kept : plain
-  const before = statSync(record).size
-  const isCopied = () => !hasVault || statSync(record).size > before
+  // A copy replaces the record.
+  const before = statSync(record).ino
+  const isCopied = () => !hasVault || statSync(record).ino !== before
   appendFileSync(transcript, `${JSON.stringify({ type: 'user', message: { content: prose(800) } })}\n`)
   const cost = timeOf(pass(state, state.hook, state.input))
   for (let tries = 0; !isCopied(); tries++) {

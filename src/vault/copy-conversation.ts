@@ -1,20 +1,31 @@
 import { createHash, type Hash } from 'node:crypto'
-import { fstatSync, ftruncateSync, lstatSync, readdirSync, readSync, type Stats, unlinkSync } from 'node:fs'
+import {
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  write,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { codedError } from '../base/errors/stint-error.ts'
-import { adaptiveDiskAt } from '../base/fs/adaptive-disk.ts'
-import { isStaged, replaceOnDisk } from '../base/fs/atomic-file.ts'
-import { closing, type Disk, nodeDisk, writeInPieces } from '../base/fs/disk.ts'
+import { promisify } from 'node:util'
+import { codedError, errorCode } from '../base/errors/stint-error.ts'
+import { closing, nodeDisk } from '../base/fs/disk.ts'
 import { lstatIfExists } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
-import { makePrivateDirectories, openPrivateFile } from '../base/fs/private-file.ts'
+import { makePrivateDirectories, openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { openRegular } from '../base/fs/regular-file.ts'
-import { giveWay } from '../base/process/event-loop.ts'
 import { withLock } from './conversation-lock.ts'
 import { type ConversationRecord, type CopyLine, readRecord, recordName } from './conversation-record.ts'
 import type { Source, SourceFile, Unread } from './find-conversations.ts'
 import { piecesOf } from './read-conversation.ts'
 
+/** In the thread pool: while one conversation waits for the disk, another is read and hashed. */
+const syncLater = promisify(fsync)
+const writeLater = promisify(write)
 const newline = 0x0a
 /** A file whose last line is not finished is taken as it is when it has not changed for this long. */
 const quietMs = 300_000
@@ -65,8 +76,6 @@ const isUnchanged = (noted: CopyLine | undefined, { size, mtimeMs, ino }: Stats)
 
 class ConversationCopy {
   readonly copied: Copied = { bytes: 0, unread: [] }
-  /** While one conversation waits for a slow disk, another is read and hashed. */
-  readonly #disk: Disk
   #hasNewLines = false
   /** Directories with new names. */
   readonly #unsynced = new Set<string>()
@@ -75,9 +84,7 @@ class ConversationCopy {
     readonly record: ConversationRecord,
     readonly source: Source,
     readonly hasEnded: boolean,
-  ) {
-    this.#disk = adaptiveDiskAt(record.directory)
-  }
+  ) {}
 
   async copyAll(): Promise<void> {
     try {
@@ -186,23 +193,35 @@ class ConversationCopy {
     using stored = closing(nodeDisk, openPrivateFile(path, 'a'))
     // A copier that was killed may have left more than it acknowledged.
     ftruncateSync(stored.fd, part.offset)
-    let position = part.offset
-    for (const bytes of piecesOf(fd, position, part.end)) {
+    for (const bytes of piecesOf(fd, part.offset, part.end)) {
       part.hash.update(bytes)
-      await writeInPieces(this.#disk, stored.fd, bytes, position)
-      position += bytes.length
-      await giveWay()
+      for (let done = 0; done < bytes.length;)
+        done += (await writeLater(stored.fd, bytes, done, bytes.length - done)).bytesWritten
     }
-    await this.#disk.sync(stored.fd)
+    await syncLater(stored.fd)
   }
 
-  /** Syncs the names of new files, then the record, which acknowledges them. */
+  /** Syncs the names of new files, then replaces the record, which acknowledges them. */
   async #replaceRecord(): Promise<void> {
     if (!this.#hasNewLines) return
-    for (const directory of this.#unsynced) await this.#disk.syncDirectory(directory)
-    const { directory } = this.record
-    // Left behind by a copier that was killed here.
-    for (const name of readdirSync(directory).filter(isStaged)) unlinkSync(join(directory, name))
-    await replaceOnDisk(this.#disk, join(directory, recordName), String(this.record))
+    await Promise.all([...this.#unsynced].map(syncDirectory))
+    const path = join(this.record.directory, recordName)
+    // The lock is held, so a file of this name was left behind by a copier that was killed.
+    using staged = closing(nodeDisk, openPrivateFile(`${path}.new`, 'a'))
+    ftruncateSync(staged.fd, 0)
+    writeAll(staged.fd, String(this.record))
+    await syncLater(staged.fd)
+    renameSync(`${path}.new`, path)
+    await syncDirectory(this.record.directory)
+  }
+}
+
+/** A file system that refuses directories with EINVAL does not need it. */
+async function syncDirectory(path: string): Promise<void> {
+  using directory = closing(nodeDisk, openSync(path, 'r'))
+  try {
+    await syncLater(directory.fd)
+  } catch (error) {
+    if (errorCode(error) !== 'EINVAL') throw error
   }
 }
