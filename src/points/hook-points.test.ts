@@ -59,6 +59,8 @@ test('a session is told once that its changes were undone, and others are not', 
   world.write({ 'a.txt': 'a\n' })
   world.commit()
   const { id } = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+  const undo = await world.undo([id])
+  await world.undo([undo.id], { isRedo: true })
   await world.undo([id])
   expect(takeUndoneNotices('codex-1')).toEqual([])
   expect(takeUndoneNotices('claude-1')).toEqual(['a.txt'])

@@ -108,7 +108,7 @@ export async function readPatches(
   { hasColour = false } = {},
 ): Promise<FilePatch[]> {
   // Not the paths as arguments: there may be more than a command line can have.
-  const diff = ['diff-tree', '-r', '-M', '--full-index', `--color=${hasColour ? 'always' : 'never'}`]
+  const diff = ['diff-tree', '-r', '-M', `--color=${hasColour ? 'always' : 'never'}`]
   const [names, patch] = await Promise.all([
     store.git([...diff, '--name-status', '-z', from.tree, to.tree]),
     store.git([...diff, '--patch', from.tree, to.tree]),

@@ -27,7 +27,7 @@ export function takeUndoneNotices(sessionId: string, env?: NodeJS.ProcessEnv): s
     const path = noticeFile(sessionId, env)
     const text = readFileSync(path, 'utf8')
     unlinkSync(path)
-    return text.split('\0').slice(0, -1)
+    return [...new Set(text.split('\0').slice(0, -1))]
   })
   return files ?? []
 }

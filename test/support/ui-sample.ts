@@ -414,7 +414,7 @@ export const sampleChanges: ChangeList = {
       removed: 380,
     }),
     change({
-      id: 'outside-a5',
+      id: 'oa5',
       kind: 'outside',
       session_id: null,
       agent: null,

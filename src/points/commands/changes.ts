@@ -105,7 +105,7 @@ export const setTable = (
   table(
     sets,
     [
-      { title: 'ID', cell: ({ id }) => id, cut: 'end', least: 8 },
+      { title: 'ID', cell: ({ id }) => id },
       { title: 'TIME', cell: ({ began_at }) => formatTime(began_at, zone) },
       { title: 'WHO', cell: authorOf, cut: 'end', least: 8 },
       // An undo has a session of its own, which nobody has to know.
@@ -123,14 +123,13 @@ const sessionOf = ({ kind, session_id }: DescribedSet): string | null => (kind =
 
 /** The people's name of who made a change set. */
 export const authorOf = ({ kind, agent, session_id }: DescribedSet): string =>
-  kind === 'outside' ? 'outside' : (agent ?? session_id ?? '')
+  kind === 'turn' ? (agent ?? session_id ?? '') : kind
 
 /** What a reader of a change set must know besides its files. */
 function remarksOn({ end, complete, head_moved, undone, kind }: DescribedSet): string {
   const remarks = [
     end === 'open' && 'goes on',
-    end === 'unseen' && 'end not seen',
-    !complete && 'incomplete',
+    complete ? end === 'unseen' && 'end not seen' : 'incomplete',
     head_moved && kind !== 'outside' && 'HEAD moved',
     undone === 'yes' && 'undone',
     undone === 'partly' && 'partly undone',

@@ -42,7 +42,7 @@ export const diffCommand = defineBareCommand({
     const hasColour = !json && wantsColour(isTerminal(screen), process.env)
     const format = { isStat: options.stat, hasColour, utc: options.utc }
     const { sets, patch } = await readPatch(opened, what, pathsInRoot(root, paths), format)
-    if (!json) await show(root, patch, screen)
+    if (!json && patch.length > 0) await show(root, patch, screen)
     return { sets, patch: json ? utf8Of(patch.toString('latin1')) : '' }
   },
 })
