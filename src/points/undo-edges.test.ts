@@ -160,8 +160,11 @@ test('commits, another branch, a rebase and git gc in the middle of a turn leave
     world.git('checkout', '-q', 'old')
     world.write({ 'a.txt': 'on the other branch\n' })
     world.commit('other')
+    world.git('rebase', '-q', 'main')
     world.git('branch', '-q', '-D', 'main')
+    world.git('stash', 'clear')
     world.git('reflog', 'expire', '--expire=now', '--all')
+    world.git('gc', '-q', '--prune=now')
   })
   const { sets } = await readChangeSets(world.repo, {})
   expect(sets.at(-1)).toMatchObject({ id: turn.id, hasMovedHead: true })
@@ -203,7 +206,10 @@ test('while another session holds the workspace, an undo is refused, and nothing
   world.commit()
   const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
   const lease = await acquireLease({ sessionId: 'other', workspace: world.repo, pid: null })
-  await expect(world.undo([turn.id])).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  await expect(world.undo([turn.id])).rejects.toMatchObject({
+    code: 'LOCK_HELD',
+    hint: expect.stringContaining('stint lock wait'),
+  })
   expect(world.read('a.txt')).toBe('b\n')
   await lease.release()
   await world.undo([turn.id])
@@ -326,4 +332,22 @@ test('an undo of a path that the change set has not changed says so', async () =
     code: 'NOT_FOUND',
     message: 'nothing was changed there: b.txt',
   })
+})
+
+test('files that are staged with undone contents are named, and none after the redo', async () => {
+  world.write({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'gone.txt': 'g\n' })
+  world.commit()
+  const turn = await world.turn('claude-1', () =>
+    world.write({ 'a.txt': 'A\n', 'b.txt': 'B\n', 'gone.txt': null }),
+  )
+  world.git('add', 'a.txt', 'gone.txt')
+  const stint = async (...args: string[]) => {
+    const { stdout } = await world.stint([...args, '--yes'], {
+      cwd: world.repo,
+      env: { STINT_OUTPUT: 'text' },
+    })
+    return stdout
+  }
+  expect(await stint('undo', turn.id)).toContain('(`git restore --staged`): a.txt, gone.txt\n')
+  expect(await stint('redo')).not.toContain('staged')
 })

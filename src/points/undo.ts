@@ -230,8 +230,10 @@ async function claimWorktree(root: string, sessionId: string, purpose: string): 
   try {
     return await acquireLease({ sessionId, workspace: root, purpose })
   } catch (error) {
-    if (errorCode(error) === 'LOCK_HELD' && (await areAllBetweenTurns(root))) return undefined
-    throw error
+    if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
+    if (await areAllBetweenTurns(root)) return undefined
+    const hint = 'Nothing was changed. Repeat the command when that turn has ended (`stint lock wait`).'
+    throw new StintError('LOCK_HELD', error.message, { ...error.options, hint })
   }
 }
 

@@ -7,6 +7,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { environmentWithoutGit, gitOutput, runGit, splitNul } from './git.ts'
 import type { PointStore } from './store.ts'
+import type { FileChange } from './undo-plan.ts'
 
 /** The user's repository, as far as a store of points has to know it. */
 export interface UserRepository {
@@ -132,10 +133,15 @@ export async function readUserHead({ facts, deadline }: PointStore): Promise<str
   return code === 0 ? stdout.toString().trim() : null
 }
 
-/** The paths among these whose staged version differs from HEAD's. */
-export async function stagedPaths(root: string, paths: readonly string[]): Promise<string[]> {
-  const args = ['diff', '--cached', '--name-only', '-z', '--no-renames', '--no-ext-diff']
+/** The paths that were changed on disk, and whose staged contents are neither the written ones nor HEAD's. */
+export async function stagedPaths(root: string, changes: readonly FileChange[]): Promise<string[]> {
+  const args = ['diff', '--cached', '--raw', '-z', '--no-renames', '--no-abbrev', '--no-ext-diff']
   const output = await gitOutput(args, { cwd: root, env: readingEnvironment() })
-  const chosen = new Set(paths)
-  return splitNul(output).filter((path) => chosen.has(path))
+  const written = new Map(changes.map(({ path, to }) => [path, to?.oid ?? '']))
+  // `:100644 100644 <HEAD's id> <staged id> M`, then the path. The id of a deleted file is zeros.
+  const tokens = splitNul(output)
+  return tokens.filter((path, at) => {
+    const stagedId = tokens[at - 1]?.split(' ')[3]?.replace(/^0+$/, '')
+    return at % 2 === 1 && written.has(path) && written.get(path) !== stagedId
+  })
 }

@@ -133,7 +133,7 @@ export async function writePlanned(planned: PlannedUndo): Promise<DescribedUndo>
   const { id, written } = result
   const detail = { undo: id, sets: described.undone_sets, files: written.length }
   const [staged] = await Promise.all([
-    stagedPaths(root, written).catch(() => []),
+    stagedPaths(root, plan.changes).catch(() => []),
     auditUndo(sessionsOf(sets), root, detail),
   ])
   return {
