@@ -1,18 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { isRealDirectory } from '../base/fs/exists.ts'
-import { joinNul, splitNul } from './git.ts'
+import { join } from 'node:path'
+import { gitOutput, joinNul, splitNul } from './git.ts'
 import type { PointStore } from './store.ts'
-import { trackedPaths, type UserRepository } from './user-repository.ts'
-
-/**
- * Fills the index of a new store. A copy of the user's index spares reading every file. Entries that may not
- * show what is on disk are read again, and so is everything if git cannot use the copy (a split index).
- */
-export async function seedIndex(store: PointStore, repository: UserRepository): Promise<void> {
-  const stalePaths = await copyUserIndex(store, repository)
-  await updateIndex(store, presentPaths(store, stalePaths), [])
-}
+import { readingEnvironment, type UserRepository } from './user-repository.ts'
 
 /** Brings paths of the index up to date with the disk. A path in `added` that is gone is removed. */
 export async function updateIndex(
@@ -29,16 +19,45 @@ export async function updateIndex(
     })
 }
 
-/** Copies the user's index without the entries that may not show what is on disk; returns their paths. */
-async function copyUserIndex(store: PointStore, repository: UserRepository): Promise<string[]> {
-  const { root, gitDirectory, converted } = repository
+const listEntries = ['ls-files', '-v', '-s', '-z']
+
+/**
+ * Fills the index of a store with the entries of the user's. A copy of that file has the size and times of
+ * each file, so that git need not read it; entries that may not show what is on disk get none.
+ */
+export async function seedIndex(store: PointStore, repository: UserRepository): Promise<void> {
+  const { root, commonDirectory, converted } = repository
+  rmSync(store.file('git/index'), { force: true })
+  // The entries name objects of the user. The sweep packs these into the store, and removes this file.
+  writeFileSync(store.file('git/objects/info/alternates'), `${join(commonDirectory, 'objects')}\n`)
+  const copied = converted === undefined ? undefined : await listCopy(store, repository)
+  const options = { cwd: root, env: readingEnvironment(), deadline: store.deadline }
+  const listing = copied ?? (await gitOutput(listEntries, options))
+  const isFresh = (path: string, flag: string): boolean =>
+    copied !== undefined && flag === 'H' && converted?.has(path) === false
+  const replaced = splitNul(listing).flatMap((line) => {
+    const path = line.slice(line.indexOf('\t') + 1)
+    const [flag = '', mode, oid = ''] = line.split(' ', 3)
+    // A submodule is removed.
+    if (mode === '160000') return [`0 ${'0'.repeat(oid.length)}\t${path}`]
+    return isFresh(path, flag) ? [] : [`${mode} ${oid} 0\t${path}`]
+  })
+  if (replaced.length > 0)
+    await store.git(['update-index', '-z', '--index-info'], { input: joinNul(replaced) })
+}
+
+/**
+ * Copies the user's index, and lists its entries with their flags: `S` outside of a sparse checkout, `M`
+ * unmerged, small letters if git assumes the file unchanged. Undefined if git cannot read the copy, which
+ * may be one half of a split index.
+ */
+async function listCopy(store: PointStore, { gitDirectory }: UserRepository): Promise<Buffer | undefined> {
   try {
-    if (converted === undefined) throw new Error('every file has to be read')
     copyIndex(join(gitDirectory, 'index'), store.file('git/index'))
-    return await dropStale(store, new Set(converted))
+    return await store.git(listEntries)
   } catch {
     rmSync(store.file('git/index'), { force: true })
-    return await trackedPaths(root, [], store.deadline)
+    return undefined
   }
 }
 
@@ -55,35 +74,4 @@ function copyIndex(from: string, to: string): void {
   } finally {
     closeSync(fd)
   }
-}
-
-/**
- * Removes entries from a copied index: converted files, files outside of a sparse checkout (`S`), files that
- * git was told to assume unchanged (small letters), unmerged ones (`M`), and submodules (160000), which are
- * not returned.
- */
-async function dropStale(store: PointStore, converted: ReadonlySet<string>): Promise<string[]> {
-  const entries = splitNul(await store.git(['ls-files', '-v', '-s', '-z'])).map((line) => ({
-    path: line.slice(line.indexOf('\t') + 1),
-    isUsable: line.startsWith('H '),
-    isSubmodule: line.startsWith('160000', 2),
-  }))
-  const stale = entries.filter(
-    ({ path, isUsable, isSubmodule }) => !isUsable || isSubmodule || converted.has(path),
-  )
-  const pathsOf = (some: typeof entries): string[] => some.map(({ path }) => path)
-  await updateIndex(store, [], pathsOf(stale))
-  return pathsOf(stale.filter(({ isSubmodule }) => !isSubmodule))
-}
-
-/** The paths without those below a link, which git refuses to add. */
-function presentPaths(store: PointStore, paths: readonly string[]): string[] {
-  const directories = new Map<string, boolean>([['.', true]])
-  const isDirectory = (path: string): boolean => {
-    const isReal =
-      directories.get(path) ?? (isDirectory(dirname(path)) && isRealDirectory(store.pathOf(path)))
-    directories.set(path, isReal)
-    return isReal
-  }
-  return paths.filter((path) => isDirectory(dirname(path)))
 }

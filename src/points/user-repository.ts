@@ -21,7 +21,7 @@ export interface UserRepository {
   /** How many files the index has. */
   files: number
   /** The tracked files whose index entry may not show what is on disk, in Latin-1; undefined for all. */
-  converted: string[] | undefined
+  converted: ReadonlySet<string> | undefined
 }
 
 /** Points were tested with this version of git and later ones. */
@@ -76,7 +76,7 @@ export async function readUserRepository(root: string, deadline?: number): Promi
     ],
     // gitformat-index(5): bytes 8 to 11 are the number of entries.
     files: index.length < 12 ? 0 : index.readUInt32BE(8),
-    converted: isConverting || converted === undefined ? undefined : splitNul(converted),
+    converted: isConverting || converted === undefined ? undefined : new Set(splitNul(converted)),
   }
 }
 
@@ -100,24 +100,21 @@ const parseConfig = (output: Buffer): Map<string, string> =>
   )
 
 /** Reads the user's index without touching it. Names are not patterns. */
-const readingEnvironment = (): NodeJS.ProcessEnv => ({
+export const readingEnvironment = (): NodeJS.ProcessEnv => ({
   ...environmentWithoutGit(),
   GIT_LITERAL_PATHSPECS: '1',
   GIT_OPTIONAL_LOCKS: '0',
 })
 
-/** The paths that the user's index has, without submodules, in Latin-1; of `among`, or all. */
+/** Those of these paths that the user's index has, in Latin-1. */
 export async function trackedPaths(
   root: string,
-  among: readonly string[] = [],
+  among: readonly string[],
   deadline?: number,
 ): Promise<string[]> {
   const wanted = among.map((path) => Buffer.from(path, 'latin1').toString())
   const options = { cwd: root, env: readingEnvironment(), deadline }
-  const listing = await gitOutput(['ls-files', '-s', '-z', '--', ...wanted], options)
-  return splitNul(listing).flatMap((line) =>
-    line.startsWith('160000 ') ? [] : [line.slice(line.indexOf('\t') + 1)],
-  )
+  return splitNul(await gitOutput(['ls-files', '-z', '--', ...wanted], options))
 }
 
 /** The commit of the user's HEAD; null without one. Starts git only if the ref has no file of its own. */
