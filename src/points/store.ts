@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
@@ -12,7 +12,7 @@ import { isString, parseObject } from '../base/text/fields.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import { acquireLease } from '../lease/index.ts'
-import { environmentWithoutGit, type GitOptions, gitOutput, lateDetail } from './git.ts'
+import { environmentWithoutGit, type GitOptions, gitOutput } from './git.ts'
 import { seedIndex } from './store-index.ts'
 import { maxFiles, pointsProblem, rawAttributes, readUserRepository } from './user-repository.ts'
 import type { UserRepository } from './user-repository.ts'
@@ -105,6 +105,9 @@ function openStore(key: string, deadline?: number): PointStore | undefined {
   return new PointStore(key, facts as unknown as StoreFacts, deadline)
 }
 
+/** A directory of a store for files of the process that has its lock. */
+export const tempName = 'temp'
+
 /** How long a writer of a store may be silent before another one takes over, in milliseconds. */
 const lockTtlMs = 60_000
 
@@ -143,8 +146,9 @@ export async function lockStore<Result>(
   })
   try {
     const store = openStore(key, deadline)
-    // A git process that was killed leaves this file, and no other writer is there.
-    if (store !== undefined) ifPossible(() => unlinkSync(store.file('git/index.lock')))
+    // A process that was killed leaves these, and no other one is there.
+    for (const name of ['git/index.lock', tempName])
+      ifPossible(() => removeTree(join(storeDirectory(key), name)))
     return await act(store)
   } finally {
     await lease.release()
@@ -160,22 +164,10 @@ export function assertPoints(root: string): void {
 const pointsOff = (root: string, reason: string): StintError =>
   new StintError('POINTS_OFF', `there are no restore points for ${root}: ${reason}`)
 
-/** A cautious estimate, on a cold cache. */
-const filesReadPerSecond = 1000
-
 async function createStore(root: string, key: string, deadline?: number): Promise<PointStore> {
   const repository = await readUserRepository(root, deadline)
-  const { files, converted } = repository
+  const { files } = repository
   if (files > maxFiles) throw pointsOff(root, `it has ${files} files, and ${maxFiles} are the limit`)
-  // A call does not wait until very many files are read; the sweep does it.
-  const filesToRead = converted?.length ?? files
-  const secondsLeft = ((deadline ?? Number.POSITIVE_INFINITY) - Date.now()) / 1000
-  if (filesToRead > secondsLeft * filesReadPerSecond)
-    throw new StintError(
-      'POINT_FAILED',
-      `the first point of ${root} has to read ${filesToRead} files`,
-      lateDetail,
-    )
   const facts: StoreFacts = {
     root,
     git_directory: repository.gitDirectory,
@@ -205,7 +197,6 @@ async function makeGitDirectory(store: PointStore, repository: UserRepository): 
     config: configText(repository),
     // Contents as on disk, whatever the attributes of the user say.
     'info/attributes': `* ${rawAttributes} !merge\n`,
-    'objects/info/alternates': `${join(repository.commonDirectory, 'objects')}\n`,
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(git, name), text, { mode: 0o600 })
   // The user's excludes of this repository: git reads them only from its own directory.

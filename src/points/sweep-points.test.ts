@@ -135,10 +135,7 @@ test('a sweep is due for a new store, then once a day, and every hour while poin
   await sweepPoints()
   expect(isSweepDue(world.repo, Date.now() + 2 * hour)).toBe(false)
   expect(isSweepDue(world.repo, Date.now() + 25 * hour)).toBe(true)
-  writeFileSync(
-    store().file('paused'),
-    JSON.stringify({ root: world.repo, reason: 'git status took too long' }),
-  )
+  writeFileSync(store().file('health.json'), JSON.stringify({ sweptAt: Date.now(), pause: 'too long' }))
   expect(isSweepDue(world.repo, Date.now() + 2 * hour)).toBe(true)
 })
 

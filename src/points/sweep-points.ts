@@ -1,12 +1,10 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync, unlinkSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
-import { replaceFile } from '../base/fs/atomic-file.ts'
 import { measureTree } from '../base/fs/measure-tree.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
-import { parseObject } from '../base/text/fields.ts'
 import { captureWorktree } from './capture-worktree.ts'
 import { runGit } from './git.ts'
 import { type Point, readPoints, readUnfinished, replacePoints } from './point.ts'
@@ -20,7 +18,7 @@ import {
   withStore,
 } from './store.ts'
 import { seedIndex } from './store-index.ts'
-import { defaultBudgetMs, endPause, pauseFile, readPause } from './take-point.ts'
+import { changeHealth, defaultBudgetMs, readHealth } from './take-point.ts'
 import { sweepNotices } from './undone-notices.ts'
 import { isGitTop, readUserRepository } from './user-repository.ts'
 
@@ -73,16 +71,15 @@ export async function sweepPoints({
 
 /** Ends a pause if a point can be taken in the time that a call has, now that a first one took longer. */
 async function retryAfterPause(key: string, deadline: number): Promise<void> {
-  const pause = readPause(key)
-  if (pause === undefined) return
-  if (!isGitTop(pause.root)) return endPause(key)
-  const now = new Date()
-  utimesSync(pauseFile(key), now, now)
+  const { root, pause } = readHealth(key)
+  if (pause === null) return
+  if (!isGitTop(root)) return void (findStore(root) ?? removeTree(storeDirectory(key)))
+  changeHealth(key, { sweptAt: Date.now() })
   const tryPoint = (until: number) =>
-    withStore(pause.root, { waitMs: 1000, deadline: until }, (store) => captureWorktree(store))
+    withStore(root, { waitMs: 1000, deadline: until }, (store) => captureWorktree(store))
   await tryPoint(deadline)
   await tryPoint(Date.now() + defaultBudgetMs)
-  endPause(key)
+  changeHealth(key, { pause: null })
 }
 
 /**
@@ -90,10 +87,9 @@ async function retryAfterPause(key: string, deadline: number): Promise<void> {
  * user. Where points are paused, one is tried every hour.
  */
 export function isSweepDue(root: string, now = Date.now()): boolean {
-  const triedAt = ifPossible(() => statSync(pauseFile(storeKey(root))).mtimeMs)
-  if (triedAt !== undefined && now - triedAt > hourMs) return true
-  const store = findStore(root)
-  return store !== undefined && now - (readHealth(store)?.at ?? 0) > 24 * hourMs
+  const { sweptAt, pause } = readHealth(storeKey(root))
+  if (pause !== null) return now - sweptAt > hourMs
+  return findStore(root) !== undefined && now - sweptAt > 24 * hourMs
 }
 
 async function sweepStore(
@@ -127,8 +123,7 @@ async function sweepStore(
     kept = (await dropDamaged(store, kept).catch(() => undefined)) ?? kept
     if (kept.length < points.length) await prune().catch(() => {})
   }
-  const health: StoreHealth = { at: now, problem: problem ?? null }
-  ifPossible(() => replaceFile(store.file('health.json'), JSON.stringify(health)))
+  ifPossible(() => changeHealth(store.key, { root, sweptAt: now, problem: problem ?? null }))
   const bytesFreed = Math.max(0, bytesBefore - measureTree(directory).bytes)
   return { directory, removedPoints: points.length - kept.length, bytesFreed, problem }
 }
@@ -188,23 +183,17 @@ async function isWhole(store: PointStore, { tree }: Point): Promise<boolean> {
   return code === 0 || !/missing|bad (?:tree )?object|unable to (?:read|parse)|not a valid/i.test(stderr)
 }
 
-/** What the last sweep has found, in `health.json`. */
-interface StoreHealth {
-  at: number
-  problem: string | null
-}
-
-const readHealth = (store: PointStore): StoreHealth | undefined =>
-  parseObject(readSmallFile(store.file('health.json')) ?? '') as StoreHealth | undefined
-
 /** What `stint status` and `stint doctor` show of a store. Starts no process. */
-export const describeStore = (store: PointStore) => ({
-  root: store.root,
-  points: readPoints(store).length,
-  bytes: measureTree(store.directory).bytes,
-  /** What a sweep has found, or why no points are taken; null if all is well. */
-  problem: readPause(store.key)?.reason ?? readHealth(store)?.problem ?? null,
-  hasUnfinishedUndo: readUnfinished(store) !== undefined,
-})
+export function describeStore(store: PointStore) {
+  const { pause, problem } = readHealth(store.key)
+  return {
+    root: store.root,
+    points: readPoints(store).length,
+    bytes: measureTree(store.directory).bytes,
+    /** Why no points are taken, or what a sweep has found; null if all is well. */
+    problem: pause ?? problem,
+    hasUnfinishedUndo: readUnfinished(store) !== undefined,
+  }
+}
 
 export type StoreReport = ReturnType<typeof describeStore>

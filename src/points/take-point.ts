@@ -1,9 +1,9 @@
-import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { replaceFile } from '../base/fs/atomic-file.ts'
 import { latin1Of } from '../base/fs/paths.ts'
-import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
+import { makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { ulid } from '../base/text/id.ts'
@@ -45,8 +45,8 @@ export async function takePoint(request: PointRequest): Promise<PointOutcome> {
   const { root, budgetMs = defaultBudgetMs } = request
   const deadline = Date.now() + budgetMs
   try {
-    const pause = readPause(storeKey(root))
-    if (pause !== undefined) return { outcome: 'off', reason: pause.reason, isNews: false }
+    const { pause } = readHealth(storeKey(root))
+    if (pause !== null) return { outcome: 'off', reason: pause, isNews: false }
     const point = await withStore(root, { waitMs: budgetMs, deadline }, (store) => addPoint(store, request))
     return { outcome: 'taken', point }
   } catch (error) {
@@ -78,27 +78,34 @@ export async function addPoint(
   return point
 }
 
-/** Why no points are taken in a worktree. The mtime of its file is when a point was last tried. */
-interface Pause {
+/** What is known about the points of a worktree: `health.json`, also where there is no store yet. */
+interface Health {
   root: string
-  reason: string
+  /** When a sweep last looked; 0 if none has. */
+  sweptAt: number
+  /** What it found to be wrong. */
+  problem: string | null
+  /** Why no points are taken until a sweep has managed one. */
+  pause: string | null
 }
 
-export const pauseFile = (key: string): string => join(storeDirectory(key), 'paused')
+const healthFile = (key: string): string => join(storeDirectory(key), 'health.json')
 
-/** Why no points are taken here until a sweep has managed one; undefined if they are. */
-export const readPause = (key: string): Pause | undefined =>
-  parseObject(readSmallFile(pauseFile(key)) ?? '') as Pause | undefined
+export function readHealth(key: string): Health {
+  const fields = parseObject(readSmallFile(healthFile(key)) ?? '')
+  return { root: '', sweptAt: 0, problem: null, pause: null, ...fields }
+}
 
-export const endPause = (key: string): void => unlinkSync(pauseFile(key))
+export const changeHealth = (key: string, change: Partial<Health>): void =>
+  replaceFile(healthFile(key), JSON.stringify({ ...readHealth(key), ...change }))
 
-/** Notes a failure that would come again at every call; true if it was not noted before. */
+/** Notes a failure that would come again at every call; false if it is none, or there is no repository. */
 function beginPause(root: string, error: unknown): boolean {
   if (!(error instanceof StintError) || !isGitTop(root)) return false
   const isLate = error.options.detail === lateDetail.detail
   if (!isLate && !['POINTS_OFF', 'COMMAND_NOT_FOUND', 'LOCK_HELD'].includes(error.code)) return false
   const key = storeKey(root)
   makePrivateDirectories(storeDirectory(key))
-  createPrivateFile(pauseFile(key), JSON.stringify({ root, reason: error.message } satisfies Pause))
+  changeHealth(key, { root, pause: error.message })
   return true
 }

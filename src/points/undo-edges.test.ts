@@ -351,3 +351,14 @@ test('files that are staged with undone contents are named, and none after the r
   expect(await stint('undo', turn.id)).toContain('(`git restore --staged`): a.txt, gone.txt\n')
   expect(await stint('redo')).not.toContain('staged')
 })
+
+test('what a killed undo has left in the store is removed by the next point', async () => {
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  await world.point('grant')
+  const left = findStore(world.repo)?.file('temp') ?? ''
+  mkdirSync(left)
+  writeFileSync(join(left, '0'), 'contents of a merge')
+  await world.point('end')
+  expect(existsSync(left)).toBe(false)
+})

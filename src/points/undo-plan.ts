@@ -5,10 +5,9 @@ import { bytePath, latin1Of } from '../base/fs/paths.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
-import { ulid } from '../base/text/id.ts'
 import { isRegular, parentsOf } from './disk-entry.ts'
 import { gitFailure, joinNul, runGit, splitNul } from './git.ts'
-import type { PointStore } from './store.ts'
+import { type PointStore, tempName } from './store.ts'
 import { isSameEntry, type PathChange, readBlobs, type TreeEntry } from './tree-diff.ts'
 
 /** A path that an undo writes: from what the present point has to what it will have. */
@@ -56,7 +55,7 @@ function undoPath({ before, after }: PathChange, present: TreeEntry | undefined)
 
 /**
  * Computes what undoing change sets, newest first, makes of their paths. `changes` are those of a set, and
- * `since` is how the present differs from its end. Writes nothing.
+ * `since` is how the present differs from its end. The caller holds the lock of the store.
  */
 export async function planUndo(
   store: PointStore,
@@ -86,9 +85,6 @@ export async function planUndo(
   return { changes: changes.filter(({ path }) => !kept.has(path)), conflicts, kept: [...kept] }
 }
 
-/** Larger contents are not merged: a conflict that is named beats minutes of waiting. */
-const maxMergedBytes = 20 << 20
-
 /** Merges contents (present, after, before) with `git merge-file`, and keeps the result in the store. */
 async function mergeBlobs(
   store: PointStore,
@@ -96,7 +92,6 @@ async function mergeBlobs(
 ): Promise<string | undefined> {
   const oids = versions.map((entry) => entry?.oid ?? '')
   const blobs = await readBlobs(store, oids)
-  if ([...blobs.values()].some(({ length }) => length > maxMergedBytes)) return undefined
   return await inTempDirectory(store, async (directory) => {
     const files = oids.map((oid, index) => {
       const file = join(directory, String(index))
@@ -111,11 +106,12 @@ async function mergeBlobs(
   })
 }
 
+/** Gives `act` a directory in the store, which the lock of the store clears if this process is killed. */
 async function inTempDirectory<Result>(
   store: PointStore,
   act: (directory: string) => Promise<Result>,
 ): Promise<Result> {
-  const directory = store.file(`undo-${ulid()}`)
+  const directory = store.file(tempName)
   makePrivateDirectories(directory)
   try {
     return await act(directory)

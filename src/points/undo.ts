@@ -42,8 +42,11 @@ export async function planUndoOf(
   { paths = [] as readonly string[], isRedo = false } = {},
 ): Promise<PlannedUndo> {
   assertFinished(store)
-  const plan = await computePlan(store, sets, paths, presentTree)
-  return { root: store.root, sets, paths, isRedo, lastActs, plan }
+  const { root } = store
+  const plan = await withStore(root, { waitMs: commandWaitMs }, (locked) =>
+    computePlan(locked, sets, paths, presentTree),
+  )
+  return { root, sets, paths, isRedo, lastActs, plan }
 }
 
 async function computePlan(
