@@ -131,7 +131,7 @@ function standingText(
 
 /** A resource has no paths, and no other place to work in. The end of a shared server ends all sessions. */
 function adviceFor(target: WorkspaceClaims, { isLeftover, process }: Force, isInServer: boolean): string {
-  const ways = ['Wait for the holder (--wait)']
+  const ways = ['Wait for the holder']
   if (targetKind(target) !== 'resource') ways.push('claim other paths (--path)', 'work in another workspace')
   if (isInServer)
     return `${ways.join(', or ')}. Do not end its pid: it is the app-server of all Codex windows.`

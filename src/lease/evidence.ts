@@ -25,6 +25,7 @@ import { isRecord, parseObject } from '../base/text/fields.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 import type { Claim, ClaimOrigin } from './claim.ts'
 import { leftoverMs, type SessionProcess } from './force.ts'
+import { isOfOtherSession } from './party.ts'
 
 // What the machine shows about a claim besides time and liveness: the processes that its session has started,
 // and an interruption in the transcript of its agent. Every door judges claims by the same evidence.
@@ -72,7 +73,7 @@ export function sessionWork(
  * server: only the session's variable, which agents set for commands, tells that a call has started it.
  */
 function sessionProcesses(claim: Claim, table: ProcessTable): TableProcess[] {
-  const { variable, shared_process: isShared } = claim.origin ?? {}
+  const variable = claim.origin?.variable
   const isYoung = (process: TableProcess): boolean =>
     isNew(process, claim) || Date.now() - process.startedAt <= leftoverMs
   // Few processes are young: read the environments of those only.
@@ -86,7 +87,9 @@ function sessionProcesses(claim: Claim, table: ProcessTable): TableProcess[] {
       table.userOf(process.pid) === geteuid() &&
       (isNew(process, claim) || hasVariable(process)) &&
       !helpers.has(process.name) &&
-      !(isShared && isOfOtherSession(table.environmentOf(process.pid), variable)),
+      !(
+        claim.origin?.shared_process && isOfOtherSession(claim, table.environmentOf(process.pid).split('\0'))
+      ),
   )
   const hooks = new Set(
     processes.filter((process) => isHook(table, process)).flatMap((hook) => belowOf(hook, table)),
@@ -96,13 +99,6 @@ function sessionProcesses(claim: Claim, table: ProcessTable): TableProcess[] {
 
 const isNew = (process: TableProcess, { ticks, acquired_at: wall }: Claim): boolean =>
   startedSince(process, { ticks, wall })
-
-/** Whether an environment has the session's variable with the value of another session. */
-function isOfOtherSession(environment: string, variable: string | undefined): boolean {
-  if (variable === undefined) return false
-  const name = variable.slice(0, variable.indexOf('=') + 1)
-  return environment.includes(`\0${name}`) && !environment.includes(`\0${variable}\0`)
-}
 
 const isHook = (table: ProcessTable, { pid, name }: TableProcess): boolean =>
   name === waitingHookName || hookCommand.test(table.commandOf(pid))

@@ -143,27 +143,19 @@ function remainder(claim: Claim, { holders: leaving, paths }: ReleaseRequest): C
 /** How many broken claims a record keeps. */
 const keptBreaks = 5
 
-/**
- * Removes a claim against its owner's will, and records who did it and why. A claim with another fence stays;
- * `newer` is one that the session has got since.
- */
+/** Removes a claim against its owner's will, and records who did it and why. A newer claim stays. */
 export function decideBreak(
   record: ClaimsRecord,
   { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
-): Decision<{ broken: boolean; newer?: Claim }> {
+): Decision<boolean> {
+  const isIt = (other: Pick<Claim, 'session_id' | 'fence'>): boolean =>
+    other.session_id === session_id && other.fence === fence
+  const claim = record.claims.find(isIt)
   // An earlier attempt, whose swap won and was overtaken, has left its entry.
-  if (
-    record.breaks.some((entry) => entry.session_id === session_id && entry.fence === fence && entry.at === at)
-  )
-    return { answer: { broken: true } }
-  const claim = record.claims.find((other) => other.session_id === session_id && other.fence === fence)
-  if (claim === undefined)
-    return {
-      answer: { broken: false, newer: record.claims.find((other) => other.session_id === session_id) },
-    }
+  if (claim === undefined) return { answer: record.breaks.some((entry) => isIt(entry) && entry.at === at) }
   const breaks = [...record.breaks, { session_id, fence, by, reason, at }].slice(-keptBreaks)
-  return { next: { ...replaceClaim(record, claim, undefined), breaks }, answer: { broken: true } }
+  return { next: { ...replaceClaim(record, claim, undefined), breaks }, answer: true }
 }
 
 /** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */

@@ -104,8 +104,8 @@ function findParents(claims: readonly Claim[], readDescent: PartyRequest['descen
   return [...above, ...unseen]
 }
 
-/** Whether a claim of a process with several sessions is not that of the session which the variables name. */
-function isOfOtherSession({ origin }: Claim, variables: readonly string[]): boolean {
+/** Whether the process of a claim has several sessions, and these variables name another one of them. */
+export function isOfOtherSession({ origin }: Claim, variables: readonly string[]): boolean {
   const variable = origin?.shared_process ? origin.variable : undefined
   if (variable === undefined) return false
   const name = variable.slice(0, variable.indexOf('=') + 1)

@@ -25,16 +25,13 @@ const isOver = (claim: Claim, observation: Observation): boolean =>
 export async function sweepKey(store: LeaseStore, key: string, { dryRun = false } = {}): Promise<number> {
   const claims = await WorkspaceClaims.ofKey(store, key)
   if (claims === undefined) return 0
-  if (dryRun) {
-    const view = await claims.read()
-    return view.record.claims.filter((claim) => isOver(claim, view.observation)).length
-  }
   const { answer, observation } = await claims.change((before, observed) => {
     const kept = before.claims.filter((claim) => !isOver(claim, observed))
+    const next = { ...before, claims: kept }
     const ended = before.claims.length - kept.length
-    return ended === 0 ? { answer: 0 } : { next: { ...before, claims: kept }, answer: ended }
+    return ended === 0 || dryRun ? { answer: ended } : { next, answer: ended }
   })
-  await claims.waiters({ observation })
+  if (!dryRun) await claims.waiters({ observation })
   return answer
 }
 

@@ -271,11 +271,11 @@ export class WorkspaceClaims {
     return checkClaim(record, sessionId, fence, observation)
   }
 
-  /** Removes another session's claim, and records who did it and why. */
+  /** Removes another session's claim, and records who did it and why; false if it was gone already. */
   async break(
     claim: Pick<Claim, 'session_id' | 'fence'>,
     by: Omit<BrokenClaim, 'session_id' | 'fence'>,
-  ): Promise<{ broken: boolean; newer?: Claim }> {
+  ): Promise<boolean> {
     return (await this.change((record) => decideBreak(record, claim, by))).answer
   }
 

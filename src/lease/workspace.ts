@@ -4,6 +4,7 @@ import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { canonicalDirectory, foldNames, namesBelow, realPathOf } from '../base/fs/canonical-path.ts'
 import { md5 } from '../base/text/md5.ts'
 import { wholeWorkspace } from './claim.ts'
+import type { LeaseStore } from './register.ts'
 
 /**
  * What a path belongs to. A repository is a workspace of its own, wherever it lies: a nested repository, a
@@ -32,10 +33,8 @@ export interface LeaseTarget {
   whole: readonly string[]
 }
 
-/** The part of a register that names a workspace in the same way on every machine that shares it. */
-export interface WorkspaceNames {
-  readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
-}
+/** What names a workspace in the same way on every machine that shares a store. */
+type WorkspaceNames = Pick<LeaseStore, 'shared'>
 
 /** The one rule of all doors: the workspace of a path, which may be missing, by its real path alone. */
 export function workspaceOf(path: string): Workspace {

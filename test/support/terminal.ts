@@ -88,11 +88,6 @@ export class Terminal implements AsyncDisposable {
     return this.#tmux('display-message', '-p', '#{alternate_on}').trim() === '1'
   }
 
-  /** Did the bell ring since the terminal was opened? */
-  hasRung(): boolean {
-    return this.#tmux('display-message', '-p', '#{window_bell_flag}').trim() === '1'
-  }
-
   /** The terminal modes (echo, line editing, …) as `stty -g` prints them. */
   modes(): string {
     const device = openSync(this.#device, constants.O_RDWR | constants.O_NOCTTY)

@@ -1,7 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal, writeOut } from '../../base/process/terminal.ts'
 import { defaultTtlMs, holderText, readDescent, roughDuration, type WorkspaceClaims } from '../index.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -24,12 +23,8 @@ export const lockWaitCommand = defineBareCommand({
     ...sessionOption,
     path: pathOption('wait only for this'),
     timeout: { type: 'duration', value: 'D', help: 'how long to wait at most (for ever)' },
-    notify: { type: 'boolean', help: 'ring the bell of the terminal when it is free' },
   },
-  examples: [
-    ['stint lock wait --timeout 60s', 'exit 0 as soon as it is free, 4 if it is still held'],
-    ['stint lock wait --notify', 'tells you when you can go on'],
-  ],
+  examples: [['stint lock wait --timeout 60s', 'exit 0 as soon as it is free, 4 if it is still held']],
   async run({ signal, quiet, warn }, { options }) {
     const claims = await openClaims(options, warn)
     const request = {
@@ -43,20 +38,12 @@ export const lockWaitCommand = defineBareCommand({
     }
     const startedAt = systemClock.mono()
     const waiting = claims.untilFree(request, { waitMs: options.timeout, signal })
-    await announceWait(waiting.catch(rethrowHeld), quiet, () => claims.findBlocker(request))
-    if (options.notify && (await isTerminal(2))) writeOut(2, '\u0007')
+    await announceWait(waiting, quiet, () => claims.findBlocker(request))
     return { free: true, ...describeTarget(claims), waited_ms: Math.round(systemClock.mono() - startedAt) }
   },
   render: ({ workspace, resource, waited_ms }) =>
     `${visibleText(workspace ?? resource)} is free${waited_ms < 1000 ? '' : `, after ${formatDuration(Math.round(waited_ms / 1000) * 1000)}`}`,
 })
-
-/** The table's hint names `--wait`, which this command does not have. */
-function rethrowHeld(error: unknown): never {
-  if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
-  const hint = error.hint.replace('(--wait)', 'longer (--timeout)')
-  throw new StintError(error.code, error.message, { ...error.options, cause: error, hint })
-}
 
 /** A shorter wait is not announced. */
 const announceAfterMs = 1000
