@@ -17,11 +17,11 @@ type Warn = (message: string) => void
 export const storeOfEnvironment = (): string | undefined =>
   serverIn(process.env.STINT_STORE ?? '', 'STINT_STORE')
 
-/** The URL of the PostgreSQL server to use, as given or as `STINT_STORE` says; undefined for files. */
-function readStore(given: string | undefined, warn: Warn): string | undefined {
-  if (given === undefined) return storeOfEnvironment()
-  hidePassword(given, warn)
-  return serverIn(given, '--store')
+/** The URL of the PostgreSQL server to use, as `--store` or `STINT_STORE` says; undefined for files. */
+function readStore(storeName: string | undefined, warn: Warn): string | undefined {
+  if (storeName === undefined) return storeOfEnvironment()
+  hidePassword(storeName, warn)
+  return serverIn(storeName, '--store')
 }
 
 function serverIn(store: string, name: string): string | undefined {
@@ -34,8 +34,8 @@ function serverIn(store: string, name: string): string | undefined {
 }
 
 /** The URL of the server, for a command that works on nothing else. */
-export function needServer(given: string | undefined, warn: Warn): string {
-  const url = readStore(given, warn)
+export function needServer(storeName: string | undefined, warn: Warn): string {
+  const url = readStore(storeName, warn)
   if (url !== undefined) return url
   throw new StintError('ARG_ERROR', 'no database given', {
     hint: 'Give its URL in STINT_STORE: postgres://user@host:5432/database',
@@ -43,23 +43,23 @@ export function needServer(given: string | undefined, warn: Warn): string {
 }
 
 /** Opens the store of leases: in files, unless a server is named. */
-export const openLeases = async (given: string | undefined, warn: Warn): Promise<LeaseStore> =>
-  (await openServerLeases(given, warn)) ?? homeStore()
+export const openLeases = async (storeName: string | undefined, warn: Warn): Promise<LeaseStore> =>
+  (await openServerLeases(storeName, warn)) ?? homeStore()
 
 /** Opens the leases on the server that is named; undefined if none is. */
 export async function openServerLeases(
-  given: string | undefined,
+  storeName: string | undefined,
   warn: Warn,
 ): Promise<LeaseStore | undefined> {
-  const url = readStore(given, warn)
+  const url = readStore(storeName, warn)
   if (url === undefined) return undefined
   const { openPostgresLeases } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresLeases(url)
 }
 
 /** Opens the store of sessions: in files, unless a server is named. */
-export async function openStore(given: string | undefined, warn: Warn): Promise<BuiltInStore> {
-  const url = readStore(given, warn)
+export async function openStore(storeName: string | undefined, warn: Warn): Promise<BuiltInStore> {
+  const url = readStore(storeName, warn)
   if (url === undefined) return createStore(new FilesMedium())
   const { openPostgresStore } = await import('../postgres/commands/open-postgres.ts')
   return openPostgresStore(url)

@@ -34,8 +34,8 @@ const killPasses = 10
 export class Children {
   readonly #options: ChildrenOptions
   readonly #identities: Identity[] = []
-  /** Descendants seen so far. When the parent of one has died, nothing else may link it to the run. */
-  readonly #seen = new Map<number, Identity>()
+  /** Descendants found so far. When the parent of one has died, nothing else may link it to the run. */
+  readonly #descendants = new Map<number, Identity>()
   #record: ChildrenRecord | undefined
   #closed = false
 
@@ -94,9 +94,9 @@ export class Children {
     this.#closed = true
     // In several passes, because a process may fork while its parent is being killed.
     for (let pass = 0; pass < killPasses; pass++) {
-      const living = this.#living()
-      if (living.length === 0) return
-      for (const child of living) signalProcess(child, 'SIGKILL')
+      const children = this.#living()
+      if (children.length === 0) return
+      for (const child of children) signalProcess(child, 'SIGKILL')
       sleep(1)
     }
   }
@@ -131,9 +131,9 @@ export class Children {
 
   #living(): LivingProcess[] {
     if (ownIdentity().started !== null) {
-      const living = processesOf([...this.#identities, ...this.#seen.values()], this.#options.mark)
-      for (const { pid, started } of living) this.#seen.set(pid, { ...ownIdentity(), pid, started })
-      return living
+      const processes = processesOf([...this.#identities, ...this.#descendants.values()], this.#options.mark)
+      for (const { pid, started } of processes) this.#descendants.set(pid, { ...ownIdentity(), pid, started })
+      return processes
     }
     return this.#identities
       .filter((identity) => liveness(identity) === 'alive')
@@ -144,10 +144,10 @@ export class Children {
   async #waitUntilGone(withinMs: number, repeated?: NodeJS.Signals): Promise<boolean> {
     const end = systemClock.mono() + withinMs
     for (;;) {
-      const living = this.#living()
-      if (living.length === 0) return true
+      const children = this.#living()
+      if (children.length === 0) return true
       if (systemClock.mono() >= end) return false
-      if (repeated !== undefined) for (const child of living) signalProcess(child, repeated)
+      if (repeated !== undefined) for (const child of children) signalProcess(child, repeated)
       await after(pollMs)
     }
   }

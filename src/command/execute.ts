@@ -106,8 +106,8 @@ function reserveStdout(): void {
 }
 
 function once<T>(act: () => T): () => T {
-  let done: { result: T } | undefined
-  return () => (done ??= { result: act() }).result
+  let call: { result: T } | undefined
+  return () => (call ??= { result: act() }).result
 }
 
 const diedOfInterrupt = (outcome: Outcome): boolean =>

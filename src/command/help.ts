@@ -28,15 +28,15 @@ export function commandHelp(command: Command, called = command.name, columns = u
 export function groupHelp(group: CommandGroup, called = group.name, columns = usualColumns): string {
   const names = Object.keys(group.commands)
   const { everyday = names } = group
-  const others = names.filter((name) => !everyday.includes(name))
+  const otherNames = names.filter((name) => !everyday.includes(name))
   const rows = everyday.map((name): HelpRow => [name, group.commands[name]?.summary ?? ''])
   return joinSections(columns, [
     group.summary,
     usageOf(group, called),
     { title: 'Commands', lines: twoColumns(rows, columns - indent) },
-    { title: 'More commands', lines: wrap(others.join(', '), columns - indent) },
+    { title: 'More commands', lines: wrap(otherNames.join(', '), columns - indent) },
     { title: 'Examples', lines: twoColumns(group.examples ?? [], columns - indent) },
-    `\`${called} <command> --help\` has the options${others.length === 0 ? '' : `, \`${called} --help --all\` every command`}.`,
+    `\`${called} <command> --help\` has the options${otherNames.length === 0 ? '' : `, \`${called} --help --all\` every command`}.`,
   ])
 }
 

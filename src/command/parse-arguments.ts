@@ -23,7 +23,7 @@ export function parseArguments<Table extends OptionTable>(
   const values: Record<string, unknown> = {}
   for (const [name, spec] of Object.entries(table)) values[name] = valueWithout(name, spec)
   /** Lists that the command line has begun: the first value replaces the default. */
-  const begun = new Set<string>()
+  const startedLists = new Set<string>()
   const positionals: string[] = []
 
   // `--` is never a value, so the options end at the first one.
@@ -40,9 +40,9 @@ export function parseArguments<Table extends OptionTable>(
       const { name, spec, joined } = option
       const takesNextWord = spec.type !== 'boolean' && joined === undefined
       const value = takesNextWord ? readNextWord(option, words[++at]) : readJoined(option)
-      if (spec.type === 'strings' && begun.has(name)) (values[name] as unknown[]).push(value)
+      if (spec.type === 'strings' && startedLists.has(name)) (values[name] as unknown[]).push(value)
       else values[name] = spec.type === 'strings' ? [value] : value
-      begun.add(name)
+      startedLists.add(name)
     }
   }
   const parsed = { options: values as OptionValues<Table>, positionals }

@@ -107,10 +107,10 @@ async function refuseGroup(group: CommandGroup, called: string, reply: Reply): P
 
 /** Is the answer an envelope also without --json? */
 async function isJsonPreferred(output: 'auto' | 'text'): Promise<boolean> {
-  const { STINT_OUTPUT: chosen = '' } = process.env
-  if (chosen !== '') {
-    if (chosen === 'json' || chosen === 'text') return chosen === 'json'
-    throw new StintError('ARG_ERROR', `STINT_OUTPUT is json or text, not ${JSON.stringify(chosen)}`)
+  const { STINT_OUTPUT: format = '' } = process.env
+  if (format !== '') {
+    if (format === 'json' || format === 'text') return format === 'json'
+    throw new StintError('ARG_ERROR', `STINT_OUTPUT is json or text, not ${JSON.stringify(format)}`)
   }
   return output === 'auto' && !(await isTerminal(1))
 }

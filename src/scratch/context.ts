@@ -79,7 +79,7 @@ export class ScratchContext {
   readonly #file: string | undefined
   readonly #makeDirectory: () => string
   #directory: string | undefined
-  #made: { dev: number; ino: number } | undefined
+  #identity: { dev: number; ino: number } | undefined
   /** Whether a file was created in the directory through this context. */
   #filled = false
   #tracked: TrackedPath[] = []
@@ -101,7 +101,7 @@ export class ScratchContext {
     if (this.#directory === undefined) {
       this.#enlist()
       this.#directory = this.#makeDirectory()
-      this.#made = lstatIfPossible(this.#directory)
+      this.#identity = lstatIfPossible(this.#directory)
       this.#filled = false
     }
     return this.#directory
@@ -187,18 +187,18 @@ export class ScratchContext {
   /** Moves the directory out of the scratch for `keepSeconds` (a day); returns the new path. */
   keep(keepSeconds: number = 86_400): string {
     const output = outputDirectoryFor(this.run, keepSeconds)
-    const kept = join(output, keptName(this.run.path, this.path))
+    const keptPath = join(output, keptName(this.run.path, this.path))
     explained(
       (error) => codedError(error, `keep ${this.path}`),
-      () => renameSync(this.path, kept),
+      () => renameSync(this.path, keptPath),
     )
     this.#forgetDirectories()
     try {
-      logContext(output, kept, this.name, this.#file)
+      logContext(output, keptPath, this.name, this.#file)
     } catch {
       // The files are kept; only `stint temp why` cannot name their context.
     }
-    return kept
+    return keptPath
   }
 
   [Symbol.dispose](): void {
@@ -225,7 +225,7 @@ export class ScratchContext {
     if (directory === undefined) return nothingRemoved()
     this.#directory = undefined
     if (!this.#filled && succeeds(() => rmdirSync(directory))) return { ...nothingRemoved(), removed: 1 }
-    const remove = hasNoMount(directory, this.#made) ? removeTree : removeUnlessMounted
+    const remove = hasNoMount(directory, this.#identity) ? removeTree : removeUnlessMounted
     return remove(directory, options)
   }
 
@@ -265,9 +265,9 @@ const keptName = (scratch: string, path: string): string =>
  * still the one that was made, and has two links, so it has no subdirectory. File systems that do not count
  * links fail this.
  */
-function hasNoMount(path: string, made: { dev: number; ino: number } | undefined): boolean {
+function hasNoMount(path: string, identity: { dev: number; ino: number } | undefined): boolean {
   const now = lstatIfPossible(path)
-  return now !== undefined && now.dev === made?.dev && now.ino === made.ino && now.nlink === 2
+  return now !== undefined && now.dev === identity?.dev && now.ino === identity.ino && now.nlink === 2
 }
 
 const lstatIfPossible = (path: string): Stats | undefined => ifPossible(() => lstatSync(path))

@@ -95,7 +95,7 @@ type Done = (error: unknown, result?: unknown) => void
 /** Node has four threads by default: the program needs some of them, too. */
 const maxCalls = 2
 let calls = 0
-const waiting: (() => void)[] = []
+const waitingCalls: (() => void)[] = []
 
 /**
  * Makes a call in the thread pool when fewer than `maxCalls` are under way, in the order in which they were
@@ -104,13 +104,13 @@ const waiting: (() => void)[] = []
 async function callInPool<Result>(call: (done: Done) => void): Promise<Result> {
   if (calls < maxCalls) calls += 1
   // The call that ends before this one hands its place over.
-  else await new Promise<void>((resolve) => waiting.push(resolve))
+  else await new Promise<void>((resolve) => waitingCalls.push(resolve))
   try {
     return await new Promise((resolve, reject) =>
       call((error, result) => (error == null ? resolve(result as Result) : reject(error))),
     )
   } finally {
-    const next = waiting.shift()
+    const next = waitingCalls.shift()
     if (next === undefined) calls -= 1
     else next()
   }

@@ -70,18 +70,18 @@ function sight(pid: number): Sighting {
 }
 
 /** Decides liveness over plain data; calls `look` only if this machine's process table has the answer. */
-export function judge(them: Identity, here: Machine, look: (pid: number) => Sighting): Liveness {
-  if (them.host !== '' && here.host !== '' && them.host !== here.host) return 'unknown'
-  if (them.boot !== here.boot) {
+export function judge(identity: Identity, machine: Machine, look: (pid: number) => Sighting): Liveness {
+  if (identity.host !== '' && machine.host !== '' && identity.host !== machine.host) return 'unknown'
+  if (identity.boot !== machine.boot) {
     // A boot id that could not be read proves no other boot.
-    const isEarlierBoot = [them.host, here.host, them.boot, here.boot].every(Boolean)
+    const isEarlierBoot = [identity.host, machine.host, identity.boot, machine.boot].every(Boolean)
     return isEarlierBoot ? 'dead' : 'unknown'
   }
-  if (them.pidns !== here.pidns || them.timens !== here.timens) return 'unknown'
-  const sighting = look(them.pid)
+  if (identity.pidns !== machine.pidns || identity.timens !== machine.timens) return 'unknown'
+  const sighting = look(identity.pid)
   if ('exists' in sighting) return sighting.exists ? 'alive' : 'dead'
   const { state, threads, started } = sighting.stat
-  if (them.started !== null && started !== them.started) return 'dead'
+  if (identity.started !== null && started !== identity.started) return 'dead'
   // With a zombie main thread, the other threads can still write: dead only when all have ended.
   if ((state === 'Z' || state === 'X') && threads <= 1) return 'dead'
   return 'alive'

@@ -23,7 +23,7 @@ export const visibleLines = (text: string): string =>
  * stay, and any other control character is escaped, as is one that reverses text.
  */
 export const visibleAnswer = (text: string): string =>
-  text.replaceAll(inAnswer(), (match: string, kept: string | undefined) => kept ?? escaped(match))
+  text.replaceAll(inAnswer(), (match: string, harmless: string | undefined) => harmless ?? escaped(match))
 
 // Without classes of Unicode, which take longer to build than the text of most commands takes to print.
 const inAnswer = (): RegExp =>

@@ -16,15 +16,15 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now
   }
   let tail = ''
   let bits = 0
-  let held = 0
+  let bitCount = 0
   for (const byte of random) {
     bits = (bits << 8) | byte
-    held += 8
-    while (held >= 5) {
-      held -= 5
-      tail += alphabet.charAt((bits >> held) & 31)
+    bitCount += 8
+    while (bitCount >= 5) {
+      bitCount -= 5
+      tail += alphabet.charAt((bits >> bitCount) & 31)
     }
-    bits &= (1 << held) - 1
+    bits &= (1 << bitCount) - 1
   }
   return time + tail
 }

@@ -20,8 +20,8 @@ export function truncate(text: string, columns: number, where: 'end' | 'middle' 
 function takeColumns(graphemes: readonly string[], columns: number, isReversed = false): string {
   let room = columns
   const end = graphemes.findIndex((grapheme) => (room -= graphemeWidth(grapheme)) < 0)
-  const taken = end < 0 ? graphemes : graphemes.slice(0, end)
-  return (isReversed ? taken.toReversed() : taken).join('')
+  const fitting = end < 0 ? graphemes : graphemes.slice(0, end)
+  return (isReversed ? fitting.toReversed() : fitting).join('')
 }
 
 /** Characters that join their neighbours: marks, joiners, conjoining Jamo, halves of flags, skin tones. */

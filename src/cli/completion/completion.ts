@@ -39,12 +39,12 @@ export const completionCommand = defineBareCommand({
   },
 })
 
-function scriptFor(given: readonly string[]): string {
-  if (given.length > 1)
-    throw new StintError('ARG_ERROR', `one shell at a time, not ${given.map(quoted).join(' and ')}`, {
-      hint: `Write: stint completion ${given.find(isShell) ?? shells[0]}`,
+function scriptFor(shellNames: readonly string[]): string {
+  if (shellNames.length > 1)
+    throw new StintError('ARG_ERROR', `one shell at a time, not ${shellNames.map(quoted).join(' and ')}`, {
+      hint: `Write: stint completion ${shellNames.find(isShell) ?? shells[0]}`,
     })
-  const [name = basename(process.env.SHELL ?? '')] = given
+  const [name = basename(process.env.SHELL ?? '')] = shellNames
   if (isShell(name)) return scripts[name]
   throw new StintError('ARG_ERROR', name === '' ? 'no shell given' : `no completion for ${quoted(name)}`, {
     hint: `Shells: ${shells.join(', ')}.`,
@@ -178,8 +178,8 @@ async function completeCommand(
 }
 
 /** Filters known candidates; without any, the shell completes file names. */
-const among = (known: readonly Candidate[] | undefined, typed: string): Completion =>
-  known === undefined ? { byShell: 'files' } : startingWith(typed, known)
+const among = (candidates: readonly Candidate[] | undefined, typed: string): Completion =>
+  candidates === undefined ? { byShell: 'files' } : startingWith(typed, candidates)
 
 const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({
   candidates: candidates.filter(({ text }) => text.startsWith(typed)),

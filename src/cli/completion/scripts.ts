@@ -84,9 +84,9 @@ const zshLine = `command -v stint >/dev/null && eval "$(stint completion zsh)" $
 
 /** The file through which a shell finds the completion. */
 function completionFile(shell: Shell): string {
-  const below = (variable: string, usual: string, ...rest: string[]): string => {
-    const given = process.env[variable]
-    return join(given && isAbsolute(given) ? given : join(homedir(), usual), ...rest)
+  const below = (variable: string, usual: string, ...names: string[]): string => {
+    const directory = process.env[variable]
+    return join(directory && isAbsolute(directory) ? directory : join(homedir(), usual), ...names)
   }
   if (shell === 'bash') return below('XDG_DATA_HOME', '.local/share', 'bash-completion/completions/stint')
   if (shell === 'fish') return below('XDG_CONFIG_HOME', '.config', 'fish/completions/stint.fish')
@@ -143,7 +143,7 @@ export const completionRemoval = (): Step[] =>
     const path = completionFile(shell)
     const text = readText(path)
     if (text === undefined || !(shell === 'zsh' ? text.includes(zshMark) : isOurs(text))) return []
-    const rest = text
+    const otherLines = text
       .split('\n')
       .filter((line) => !line.endsWith(zshMark))
       .join('\n')
@@ -154,7 +154,7 @@ export const completionRemoval = (): Step[] =>
         isDue: true,
         text: `remove the completion for ${shell} from ${shortPath(path)}`,
         apply: async () => {
-          if (shell === 'zsh' && rest !== '') writeFileSync(path, rest)
+          if (shell === 'zsh' && otherLines !== '') writeFileSync(path, otherLines)
           else removeWithParents(path)
         },
       },

@@ -148,7 +148,7 @@ export class DemoProcess {
   /** Waits for a line that starts with `prefix`, and returns the rest of it. */
   async waitForLine(prefix: string): Promise<string> {
     for (let isOver = false; ;) {
-      const line = this.lines.find((each) => each.startsWith(prefix))
+      const line = this.lines.find((text) => text.startsWith(prefix))
       if (line !== undefined) return line.slice(prefix.length).trim()
       if (isOver) throw demoError(`a process ended before it printed "${prefix}"`, this.stderr)
       isOver = await Promise.race([

@@ -149,8 +149,8 @@ async function makeSteps(context: BareContext, all: readonly Step[], plan: Plan)
   const { say, screen, signal } = context
   say(`${renderPlan(due, plan, screen.columns)}\n\n`)
   await confirm(plan.yes, plan.intro.replace(' will', ''), 'Go ahead?')
-  const made = await applySteps(due, { signal, onDone: (step) => say(`${renderStep(step, screen)}\n`) })
-  return [...made, ...all.filter(({ isDue }) => !isDue).map(describeStep)]
+  const madeSteps = await applySteps(due, { signal, onDone: (step) => say(`${renderStep(step, screen)}\n`) })
+  return [...madeSteps, ...all.filter(({ isDue }) => !isDue).map(describeStep)]
 }
 
 function renderPlan(

@@ -112,10 +112,10 @@ export async function purgeStep(): Promise<Step[]> {
 async function assertUnused(home: string): Promise<void> {
   const { targets } = await claimsIn(home)
   const active = (await listSessionsIn(home)).filter(({ state }) => state === 'active' || state === 'locked')
-  const held = targets.filter(({ claims, observation }) =>
+  const heldTargets = targets.filter(({ claims, observation }) =>
     claims.some((claim) => isInForce(claim, observation)),
   )
-  if (active.length === 0 && held.length === 0) return
+  if (active.length === 0 && heldTargets.length === 0) return
   throw new StintError('SESSION_LOCKED', `${shortPath(home)} is in use: stint status shows by whom`, {
     hint: 'End those sessions, or wait for them, and run `stint init --remove --purge` again.',
   })

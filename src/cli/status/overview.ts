@@ -30,12 +30,12 @@ const partMs = 600
 
 export async function gatherOverview(): Promise<OverviewData> {
   const until = systemClock.mono() + budgetMs
-  const living = new LivingSessions()
-  const status = describeLook(await lookAround(), living.running())
+  const sessions = new LivingSessions()
+  const status = describeLook(await lookAround(), sessions.running())
   const { home } = status
   const [changes, leftBehind] = await Promise.all([
     lookUntil(until, () => (home === null ? [] : readRecentChanges(home))),
-    lookUntil(until, () => findLeftovers(living, status)),
+    lookUntil(until, () => findLeftovers(sessions, status)),
   ])
   const risks = home === null ? null : await lookUntil(until, () => readRisks(home))
   const overview = { ...status, changes, left_behind: leftBehind, risks }
@@ -79,16 +79,16 @@ export interface LeftoverData {
 const measureWithinMs = 150
 const gitWithinMs = 500
 
-async function findLeftovers(living: LivingSessions, status: StatusData): Promise<LeftoverData> {
-  const held = status.workspaces.flatMap(({ workspace, claims }) =>
+async function findLeftovers(sessions: LivingSessions, status: StatusData): Promise<LeftoverData> {
+  const heldWorkspaces = status.workspaces.flatMap(({ workspace, claims }) =>
     workspace !== undefined && claims.length > 0 ? [workspace] : [],
   )
   const workspaces = [findWorkspace().path]
   return {
     // A command line may contain secrets; `stint sweep --scope agents` masks and shows it.
-    processes: findOrphans(living).map(({ command: _command, ...orphan }) => orphan),
-    files: findLeftFiles(living, measureWithinMs),
-    worktrees: await findWorktrees(living.table, { workspaces, held }, gitWithinMs),
+    processes: findOrphans(sessions).map(({ command: _command, ...orphan }) => orphan),
+    files: findLeftFiles(sessions, measureWithinMs),
+    worktrees: await findWorktrees(sessions.table, { workspaces, held: heldWorkspaces }, gitWithinMs),
   }
 }
 

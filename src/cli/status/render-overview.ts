@@ -44,12 +44,12 @@ function protectionLines({ agents, points, risks, at }: OverviewData): string[] 
   const restore = `restore points ${takesPoints ? 'on' : 'off'}${taken}`
   if (risks === null) return [restore, `vault ${late}`]
   if (!risks.vault) return [restore, 'vault off: no conversation is kept']
-  const kept = sumOf(risks.agents, (survey) => survey.kept)
-  if (kept === 0) return [restore, 'vault on: no conversation yet']
+  const keptCount = sumOf(risks.agents, (survey) => survey.kept)
+  if (keptCount === 0) return [restore, 'vault on: no conversation yet']
   const size = formatBytes(sumOf(risks.agents, ({ bytes }) => bytes))
   const syncedAt = Math.max(0, ...risks.agents.map(({ synced_at }) => synced_at ?? 0))
   const sync = syncedAt === 0 ? 'never synced' : `synced ${formatAge(Math.max(0, at - syncedAt))} ago`
-  return [restore, `vault on: ${plural(kept, 'conversation')}, ${size}, ${sync}`]
+  return [restore, `vault on: ${plural(keptCount, 'conversation')}, ${size}, ${sync}`]
 }
 
 /** A line for each thing at risk; none if nothing is. */
@@ -57,13 +57,13 @@ function riskLines({ agents }: RiskData): string[] {
   const conversations = (count: number): string => plural(count, 'conversation')
   return agents.flatMap(({ agent, new: uncopied, due, lost, lost_after, gone }) => {
     const title = agentTitle(agent)
-    const others = uncopied - due
-    const count = due > 0 ? `${others} more` : conversations(others)
+    const otherCount = uncopied - due
+    const count = due > 0 ? `${otherCount} more` : conversations(otherCount)
     const seen =
       lost_after === null ? '' : `, last there ${formatTime(lost_after, { utc: false }).slice(0, 16)}`
     return [
       ...(due > 0 ? [`${title} deletes ${conversations(due)} within a week that you have no copy of`] : []),
-      ...(others > 0 ? [`${title} has ${count} without a copy`] : []),
+      ...(otherCount > 0 ? [`${title} has ${count} without a copy`] : []),
       ...(gone > 0 ? [`${title} has lost ${conversations(gone)} already: only traces are left`] : []),
       ...(lost > 0 ? [`${title} has lost ${conversations(lost)} that the vault still has${seen}`] : []),
     ]
@@ -81,9 +81,9 @@ function leftLines({ orphans, left_behind }: OverviewData): readonly string[] {
 function leftoverLines({ processes, files, worktrees }: LeftoverData): string[] {
   const bytes = (items: readonly { bytes: number }[]): string =>
     formatBytes(sumOf(items, (item) => item.bytes))
-  const count = (kind: LeftFile['kind'], one: string, many: string): string[] => {
+  const count = (kind: LeftFile['kind'], noun: string, nouns: string): string[] => {
     const matching = files.filter((file) => file.kind === kind)
-    return matching.length > 0 ? [`${plural(matching.length, one, many)} (${bytes(matching)})`] : []
+    return matching.length > 0 ? [`${plural(matching.length, noun, nouns)} (${bytes(matching)})`] : []
   }
   const things = [
     ...(processes.length > 0

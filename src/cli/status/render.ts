@@ -65,12 +65,12 @@ function statusParts(data: StatusData, room: number, shown: number): Part[] {
   const { runs, root, sessions, orphans } = data
   const path = (text: string, width = room): string => truncate(visibleText(shortPath(text)), width, 'middle')
   const size = `${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.disk_bytes)}`
-  const left = orphans.count === 0 ? '' : `, ${plural(orphans.count, 'orphan')} (${size})`
+  const orphanText = orphans.count === 0 ? '' : `, ${plural(orphans.count, 'orphan')} (${size})`
   const largest = runs.toSorted((a, b) => b.disk_bytes - a.disk_bytes)
   const runCount = runs.length === 0 ? 'none' : `${runs.length} under way`
   return [
     ['Home', [data.home === null ? 'unusable' : path(data.home)]],
-    ['Temp', [root === null ? 'none yet' : `${path(root, room - left.length)}${left}`]],
+    ['Temp', [root === null ? 'none yet' : `${path(root, room - orphanText.length)}${orphanText}`]],
     ['Disk', [diskText(data)]],
     ['Agents', agentLines(data, room)],
     ['Now', nowLines(data, room, shown, true)],

@@ -4,7 +4,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import type { BareContext } from '../../command/context.ts'
 
 /** How far a long operation is. */
-interface Done {
+interface Progress {
   /** Missing if the total is not known. */
   count?: { done: number; total: number }
   /** Missing if the work has no size. */
@@ -14,7 +14,7 @@ interface Done {
 /** One line, always narrower than the terminal: a full line would wrap, and could not be redrawn. */
 export function progressLine(
   label: string,
-  { count, bytes }: Done,
+  { count, bytes }: Progress,
   elapsedMs: number,
   columns: number,
 ): string {
@@ -36,7 +36,7 @@ const clearLine = '\r\x1b[K'
 
 interface ProgressBar {
   /** Draws the line again, unless that was a moment ago. */
-  update(done: Done): void
+  update(next: Progress): void
   /** Removes the line for good: later updates draw nothing. */
   clear(): void
 }
@@ -53,12 +53,12 @@ export async function openProgressBar(
   const columns = process.stderr.columns || 80
   const startedAt = systemClock.mono()
   let drawnAt: number | undefined
-  let lastDone: Done = {}
+  let progress: Progress = {}
   const draw = (): void => {
     const elapsedMs = systemClock.mono() - startedAt
     if (elapsedMs < quietMs || elapsedMs - (drawnAt ?? 0) < redrawMs) return
     drawnAt = elapsedMs
-    writeOut(2, `${clearLine}${progressLine(label, lastDone, elapsedMs, columns)}`)
+    writeOut(2, `${clearLine}${progressLine(label, progress, elapsedMs, columns)}`)
   }
   const timer = setInterval(draw, tickMs).unref()
   let isOver = false
@@ -72,8 +72,8 @@ export async function openProgressBar(
   // Otherwise the message about the interruption would follow the bar on the same line.
   signal.addEventListener('abort', clear, { once: true })
   return {
-    update(done) {
-      lastDone = done
+    update(next) {
+      progress = next
       if (!isOver) draw()
     },
     clear,
@@ -87,7 +87,7 @@ export async function openProgressBar(
 export async function showWork<Result>(
   label: string,
   context: Pick<BareContext, 'signal' | 'quiet'>,
-  work: (update: (progress: Done) => void) => Promise<Result>,
+  work: (update: (progress: Progress) => void) => Promise<Result>,
 ): Promise<Result> {
   const bar = await openProgressBar(label, context)
   const { signal } = context
@@ -96,7 +96,7 @@ export async function showWork<Result>(
   signal.addEventListener('abort', interrupt, { once: true })
   if (signal.aborted) interrupt()
   try {
-    return await Promise.race([interrupted, work((done) => bar?.update(done))])
+    return await Promise.race([interrupted, work((next) => bar?.update(next))])
   } finally {
     bar?.clear()
     // A command that watches does the same work again and again.

@@ -23,8 +23,8 @@ const defaultIntervalMs = 2000
 const leastIntervalMs = 50
 
 /** Returns the interval in milliseconds. */
-export function readInterval(given: number | undefined): number {
-  if (given === undefined || given >= leastIntervalMs) return given ?? defaultIntervalMs
+export function readInterval(intervalMs: number | undefined): number {
+  if (intervalMs === undefined || intervalMs >= leastIntervalMs) return intervalMs ?? defaultIntervalMs
   throw new StintError('ARG_ERROR', `--interval must be at least ${leastIntervalMs}ms`)
 }
 

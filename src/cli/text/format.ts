@@ -7,8 +7,8 @@ import { formatDuration } from '../../base/text/duration.ts'
 import { formatBytes } from '../../base/text/size.ts'
 
 /** `1 orphan`, `2 orphans`. */
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`
+export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : nouns}`
 
 /** Sizes that differ by less are not worth a second figure. */
 const leastDifference = 64 << 10

@@ -60,7 +60,7 @@ interface FilledColumn {
 function fill<Row>({ title, cell, align, cut, least = 8, spare }: Column<Row>, rows: readonly Row[]) {
   const cells = [title, ...rows.map((row) => visibleText(String(cell(row) ?? ''), maxCellChars))]
   const widths = cells.map(displayWidth)
-  const width = widths.reduce((widest, each) => Math.max(widest, each), 0)
+  const width = widths.reduce((widest, next) => Math.max(widest, next), 0)
   return {
     cells,
     widths,
