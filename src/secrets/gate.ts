@@ -105,7 +105,7 @@ export class SecretGate {
   }
 
   #mayHold(text: string): boolean {
-    return this.#known.mayHold(text) || (this.masksTokens && mayHoldToken(text))
+    return (this.size > 0 && this.#known.mayHold(text)) || (this.masksTokens && mayHoldToken(text))
   }
 
   /** Names the secret or the kind of token, unless that name itself contains a secret. */

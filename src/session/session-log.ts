@@ -173,8 +173,8 @@ export class SessionLog {
 
   /** Has so much been appended since the newest snapshot that a resume would take long? */
   get isSnapshotOverdue(): boolean {
-    const { records, bytes } = this.sinceSnapshot
-    return records >= this.#context.limits.overdueRecords || bytes >= overdueBytes
+    const { seq, bytes } = this.#snapshotAt
+    return this.lastSeq - seq >= this.#context.limits.overdueRecords || bytes >= overdueBytes
   }
 
   /** Appends a record. Rejects and never throws, without a promise of its own for each record. */

@@ -14,11 +14,10 @@ export interface SyncPace {
   slowUntilMs: number
 }
 
-/** A sync that takes longer, in milliseconds, makes a file system slow. */
+/** A sync that takes longer, in milliseconds, makes a file system slow; others are quick. */
 const slowMs = 2
-/** This many syncs in a row that take less than `quickMs` make it quick again. */
-const quickMs = 1
-const quickSyncs = 64
+/** This many quick syncs in a row make it quick again. */
+const quickSyncs = 16
 /**
  * A file system stays slow for this many times as long as its slow sync has kept the event loop. The next one
  * after that may be slow again: so in the long run they keep it for at most a 25th of the time.
@@ -29,9 +28,9 @@ export const quickPace: SyncPace = { isSlow: false, quick: 0, slowUntilMs: 0 }
 
 /** The pace after a sync that took this long, and ended at `nowMs`. */
 export function paceAfter(pace: SyncPace, syncMs: number, nowMs: number): SyncPace {
-  if (!pace.isSlow)
-    return syncMs > slowMs ? { isSlow: true, quick: 0, slowUntilMs: nowMs + slowTimes * syncMs } : pace
-  const quick = syncMs < quickMs ? pace.quick + 1 : 0
+  const isSlow = syncMs > slowMs
+  if (!pace.isSlow) return isSlow ? { isSlow, quick: 0, slowUntilMs: nowMs + slowTimes * syncMs } : pace
+  const quick = isSlow ? 0 : pace.quick + 1
   return quick < quickSyncs || nowMs < pace.slowUntilMs ? { ...pace, quick } : quickPace
 }
 

@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { ifExists, unless } from '../../base/fs/exists.ts'
+import { lstatIfExists, unless } from '../../base/fs/exists.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
@@ -161,9 +160,13 @@ export class SessionLock {
     return this.#record.holdEpoch
   }
 
-  /** Throws `FENCED` if another process has acquired the lock. One listing: it follows every sync. */
+  /**
+   * Throws `FENCED` if another process has acquired the lock: before it reads anything, it removes the epoch
+   * of this one. So it reads whatever was synced before this check. One call: it follows every sync.
+   */
   assertOwned(): void {
-    if (topEpoch(this.#root) !== this.#epoch) throw sessionFenced(this.#session)
+    const path = join(this.#root, lockKey, String(this.#epoch))
+    if (lstatIfExists(path) === undefined) throw sessionFenced(this.#session)
   }
 
   /** Shows lists what the record says. `before` is what they see now. */
@@ -244,13 +247,6 @@ async function swapEntry(root: string, epoch: number, text: string): Promise<num
   // The register may have linked the text, and failed to see that it is on top.
   const entry = await readEntry(root)
   return entry.text === text ? entry.epoch : undefined
-}
-
-/** The highest epoch of the register; 0 if the session has no lock, because it was removed. */
-function topEpoch(root: string): number {
-  const names = ifExists(() => readdirSync(join(root, lockKey))) ?? []
-  // The other names are those of staged files, which begin with a dot.
-  return Math.max(0, ...names.map(Number).filter(Number.isSafeInteger))
 }
 
 /** Each text is unique: `swapEntry` recognizes its own. */

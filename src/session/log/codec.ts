@@ -55,7 +55,9 @@ export const formatChecksum = (sum: number): string =>
   `${byteTexts[sum >>> 24]}${byteTexts[(sum >>> 16) & 255]}${byteTexts[(sum >>> 8) & 255]}${byteTexts[sum & 255]}`
 
 /** Closes the JSON of an object, which must lack its last brace, with a checksum. */
-export const withChecksum = (text: string): string => `${text},"crc":"${formatChecksum(crc32(text))}"}`
+export const withChecksum = (text: string, sum = checksumOfText(text)): string => `${text},"crc":"${sum}"}`
+
+const checksumOfText = (text: string): string => formatChecksum(crc32(text))
 
 const checksumField = /^,"crc":"[0-9a-f]{8}"\}$/
 
@@ -98,8 +100,9 @@ function encodeHeader({ seq, at, group, epoch, continued, audit }: RecordHeader)
 export const journalCodec: Codec = {
   genesis: '',
   encode(header, body) {
-    const line = withChecksum(encodeHeader(header) + body)
-    return { line, sum: line.slice(-10, -2) }
+    const text = encodeHeader(header) + body
+    const sum = checksumOfText(text)
+    return { line: withChecksum(text, sum), sum }
   },
   sumOf: (line) => line.toString('latin1', line.length - 10, line.length - 2),
 }
@@ -144,9 +147,9 @@ export const maxInlineBytes = 256 << 10
  * instead of the data: until the blob is stored, no such line may be written.
  */
 export function encodeBody({ type, json, slot, masked }: LogEntry, blob?: BlobName): string {
-  const data = blob === undefined ? `"data":${json}` : `"blob":${JSON.stringify(blob)}`
+  const data = blob === undefined ? `"data":${oneLine(json)}` : `"blob":${JSON.stringify(blob)}`
   const slotField = slot === undefined ? '' : `,"slot":${JSON.stringify(slot)}`
-  return oneLine(`"type":${JSON.stringify(type)},${data}${slotField}${masked ? ',"masked":true' : ''}`)
+  return `"type":${oneLine(JSON.stringify(type))},${data}${slotField}${masked ? ',"masked":true' : ''}`
 }
 
 /**

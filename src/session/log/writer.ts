@@ -98,6 +98,11 @@ export class LogWriter {
     return this.#end
   }
 
+  /** Are there records that no commit has taken yet? */
+  get hasGathered(): boolean {
+    return this.#gathering.length > 0
+  }
+
   /** Resolves when the record is durable. With `durable: false` it may wait up to 50 ms for other records. */
   append(
     body: RecordBody,
@@ -144,7 +149,7 @@ export class LogWriter {
   async commit(): Promise<void> {
     this.#cancelLazy()
     this.#isScheduled = false
-    if (this.#isQueued || this.#gathering.length === 0) return
+    if (this.#isQueued || !this.hasGathered) return
     this.#isQueued = true
     await this.#options.queue.run(async () => {
       this.#isQueued = false
@@ -192,7 +197,8 @@ export class LogWriter {
     this.#gathering = []
     let isDone = true
     let bug: unknown
-    await this.#options.audit?.flush().catch((error: unknown) => (bug = error))
+    const { audit } = this.#options
+    if (audit?.hasGathered) await audit.flush().catch((error: unknown) => (bug = error))
     for (const [index, group] of groups.entries()) {
       try {
         await this.#write(group)
