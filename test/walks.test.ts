@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/'],
-    maxFiles: 13,
+    maxFiles: 12,
   },
 ]
 

@@ -119,7 +119,6 @@ class ReadableMemory implements ReadableMedium {
       state: holder !== undefined ? 'active' : damage === undefined ? 'closed' : 'damaged',
       records: this.ends.journal.seq,
       lastAt: groups.journal.at(-1)?.lastAt,
-      turns: groups.journal.reduce((sum, { turns }) => sum + turns, 0),
       bytes: groups.journal.reduce((sum, { lines }) => sum + lines.length, 0),
       holder,
     })

@@ -45,7 +45,6 @@ const sessionTables: readonly string[] = [
   head_sum text NOT NULL,
   audit_seq bigint NOT NULL,
   audit_head text NOT NULL,
-  turns bigint NOT NULL,
   bytes bigint NOT NULL,
   last_at timestamptz NOT NULL,
   damage text,

@@ -12,20 +12,12 @@ import {
   type LogName,
 } from './log/codec.ts'
 import { readBlob } from './log/read.ts'
-import {
-  type BlobName,
-  blobOf,
-  type CheckedHeader,
-  type Line,
-  linesForwards,
-  parseLogRecord,
-} from './log/record.ts'
+import { type BlobName, blobOf, type CheckedHeader, type Line, linesForwards } from './log/record.ts'
 import { recoverLogs } from './log/recover.ts'
 import { verifyLogs } from './log/verify.ts'
 import { type Manifest, revised } from './manifest.ts'
 import type { LogGroup, Medium, ReadableMedium, SessionContents } from './medium.ts'
 import { assertIntact, checkSessionId, logUnreadable, sessionLocked } from './session-errors.ts'
-import { turnType } from './state.ts'
 import { keyId } from './create-manifest.ts'
 
 /**
@@ -90,7 +82,7 @@ export async function copySession(
   const audit = await readPart(source, 'audit', health.audit.lastSeq)
   const ends = { journal: journal.end, audit: audit.end }
   const contents = contentsOf(source, { journal, audit })
-  const facts = { kind: 'import', original: source.manifest, ends, turns: journal.turns } as const
+  const facts = { kind: 'import', original: source.manifest, ends } as const
   await loadVerified(target, id, contents, facts, now)
   return { id, ends }
 }
@@ -100,7 +92,6 @@ interface CopyFacts {
   kind: 'import' | 'repair'
   original: Manifest
   ends: LogEnds
-  turns: number
 }
 
 /** Creates a session from contents, and reads it again: it must have these ends. */
@@ -108,7 +99,7 @@ export async function loadVerified(
   target: Medium,
   id: string,
   contents: SessionContents,
-  { kind, original, ends, turns }: CopyFacts,
+  { kind, original, ends }: CopyFacts,
   now: number,
 ): Promise<void> {
   const { session_id, store: from, key, ...rest } = original
@@ -118,7 +109,6 @@ export async function loadVerified(
     kind,
     from: { session_id, seq: ends.journal.seq, store: from },
     ...attestEnds(ends),
-    turns,
   })
   await target.load(manifest, contents)
   try {
@@ -140,7 +130,6 @@ async function assertLoaded(medium: ReadableMedium, ends: LogEnds): Promise<void
 /** The part of a log that is copied. */
 interface LogPart {
   end: LogEnd
-  turns: number
   /** How far the audit log had come, by the last checkpoint in this part of the journal. */
   audited: number
   blobs: Map<string, BlobName>
@@ -148,16 +137,13 @@ interface LogPart {
 
 /** Reads a log up to a record. `JOURNAL_CORRUPT` or `AUDIT_CORRUPT` if a record is missing or changed. */
 async function readPart(medium: ReadableMedium, log: LogName, to: number): Promise<LogPart> {
-  const part: LogPart = { end: emptyLogEnd(log), turns: 0, audited: 0, blobs: new Map() }
+  const part: LogPart = { end: emptyLogEnd(log), audited: 0, blobs: new Map() }
   const note = (line: Line, { audit }: CheckedHeader): void => {
     part.audited = audit?.count ?? part.audited
     const blob = blobOf(line.bytes)
     if (blob !== undefined) part.blobs.set(blob.sha256, blob)
   }
-  for await (const { end, turns } of groupsOf(medium, log, to, note)) {
-    part.end = end
-    part.turns += turns
-  }
+  for await (const { end } of groupsOf(medium, log, to, note)) part.end = end
   return part
 }
 
@@ -180,7 +166,7 @@ async function* groupsOf(
   const { follows, sumOf } = codecs[log]
   let end = emptyLogEnd(log)
   for await (const region of medium.regions(log, { from: 1, backwards: false })) {
-    const group = { lines: [] as Buffer[], lastAt: 0, turns: 0 }
+    const group = { lines: [] as Buffer[], lastAt: 0 }
     for (const line of linesForwards(region)) {
       if (end.seq === to) break
       const { header } = line
@@ -189,7 +175,6 @@ async function* groupsOf(
       end = { seq: header.seq, sum: sumOf(line.bytes) }
       group.lines.push(region.bytes.subarray(line.start, line.end + 1))
       group.lastAt = header.at
-      if (header.isOwn && parseLogRecord(line.bytes).type === turnType) group.turns += 1
       onLine(line, header)
     }
     const { lines, ...facts } = group

@@ -7,7 +7,6 @@ import { isCount } from '../base/text/fields.ts'
 import { forkSession } from './copy-session.ts'
 import { createManifest, forkManifest, sessionIdOf, withKey } from './create-manifest.ts'
 import { RegisteredSecrets } from './entries.ts'
-import type { MeasuredSessions } from './files/disk-use.ts'
 import { followEvents, inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, matchesFilter } from './manifest.ts'
@@ -67,8 +66,6 @@ export interface BuiltInMedium extends Medium {
   removed(): Promise<RemovedSession[]>
   /** Brings a removed session back, and returns its id. `NOT_FOUND`, `NAME_TAKEN`. */
   restore(name: string): Promise<string>
-  /** Measures every session by kind, and those that are removed. */
-  measure(): Promise<MeasuredSessions>
   /** Undefined if the sessions are not in files. */
   readonly files: SessionFiles | undefined
 }

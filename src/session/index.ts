@@ -21,7 +21,6 @@ export {
 } from './create-store.ts'
 export { isVisible } from './inspection.ts'
 export { followEvents } from './inspection.ts'
-export { type DiskUse, type MeasuredSessions, type UseKind, useKinds } from './files/disk-use.ts'
 export { FilesMedium, type FilesystemOptions, filesystemStore } from './files/medium.ts'
 export { sweepStagedSessions } from './files/staged-session.ts'
 export {

@@ -257,7 +257,7 @@ export class LiveSession implements Session {
     // Commit records that no caller has awaited, too: the revision attests where the logs end.
     await held.flush()
     if (held.sinceSnapshot.records > 0) await this.#trySnapshot(true)
-    await held.revise({ kind: 'close', ...attestEnds(held.ends), turns: this.#state.turns })
+    await held.revise({ kind: 'close', ...attestEnds(held.ends) })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,7 +6,7 @@ function reopened(manifest: Manifest, times: number, seq = 0): Manifest {
   let next = manifest
   for (let i = 1; i <= times; i++) {
     next = revised(next, i, { kind: 'resume', pid: 4711, host: 'somewhere' })
-    next = revised(next, i, { kind: 'close', seq: seq + i, crc: '0a1b2c3d', turns: i })
+    next = revised(next, i, { kind: 'close', seq: seq + i, crc: '0a1b2c3d' })
   }
   return next
 }

@@ -35,7 +35,6 @@ export interface Revision {
   seq?: number
   crc?: string
   audit?: AuditCheckpoint
-  turns?: number
   /** The original of a fork, up to this record; the original of an imported session, and its store. */
   from?: { session_id: string; seq: number; store?: string }
   [more: string]: unknown
@@ -105,7 +104,7 @@ export function summarize(
   {
     lastAt,
     ...known
-  }: Pick<SessionSummary, 'state' | 'turns' | 'records' | 'bytes' | 'diskBytes' | 'holder'> & {
+  }: Pick<SessionSummary, 'state' | 'records' | 'bytes' | 'diskBytes' | 'holder'> & {
     lastAt?: number
   },
 ): SessionSummary {

@@ -101,12 +101,11 @@ export interface Region extends Omit<Leftover, 'bytes'> {
   bytes: Buffer
 }
 
-/** Lines that are added together: where the log ends with them, when, and with how many turns, for lists. */
+/** Lines that are added together: where the log ends with them, and when the last of them was appended. */
 export interface LogGroup {
   lines: Buffer
   end: LogEnd
   lastAt: number
-  turns: number
 }
 
 /** Where a log ends, and the bytes after its last record. */

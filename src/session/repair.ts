@@ -11,7 +11,6 @@ import { verifyLogs } from './log/verify.ts'
 import { attestedBy, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import type { Leftover, LogGroup, Medium, ReadableMedium } from './medium.ts'
 import { damageFound, sessionLocked } from './session-errors.ts'
-import { turnType } from './state.ts'
 import type { Health } from './store.ts'
 
 /** The numbers of records in the damaged log. */
@@ -97,7 +96,6 @@ function assertDamaged(id: string, health: Health): void {
 
 /** A line that is as it was written. A repair keeps only these facts of each in memory. */
 interface IntactLine extends CheckedHeader {
-  isTurn: boolean
   blob: BlobName | undefined
   place: Leftover
 }
@@ -151,9 +149,9 @@ async function findIntactLines(medium: ReadableMedium, log: LogName): Promise<In
     else unreadable.push({ segment, offset, bytes: next - offset })
   }
   for await (const { line, header } of intactLines(medium, log, onUnreadable)) {
-    const { type, blob } = parseLogRecord(line.bytes)
+    const { blob } = parseLogRecord(line.bytes)
     const place = { segment: line.region.segment, offset: line.offset, bytes: line.end - line.start }
-    if (!lines.has(header.seq)) lines.set(header.seq, { ...header, isTurn: type === turnType, blob, place })
+    if (!lines.has(header.seq)) lines.set(header.seq, { ...header, blob, place })
   }
   return { lines: [...lines.values()].sort((a, b) => a.seq - b.seq), unreadable }
 }
@@ -249,7 +247,6 @@ async function copySalvage(
       journal: await endOf('journal', groups('journal')),
       audit: await endOf('audit', groups('audit')),
     },
-    turns: salvage.journal.lines.filter(({ isTurn }) => isTurn).length,
   } as const
   await loadVerified(target, id, contents, facts, now)
   return id
@@ -273,17 +270,16 @@ async function* renumbered(
   lines: readonly IntactLine[],
 ): AsyncGenerator<LogGroup> {
   let end: LogEnd = emptyLogEnd(log)
-  let [text, turns] = ['', 0]
+  let text = ''
   for await (const { line, header } of inOrder(medium, log, lines)) {
     const seq = end.seq + 1
     const body = line.bytes.toString().replace(opening, '').replace(ending[log], '')
     const encoded = codecs[log].encode({ seq, at: header.at, group: seq, epoch: 1 }, body, end.sum)
     end = { seq, sum: encoded.sum }
     text += `${encoded.line}\n`
-    if (lines[seq - 1]?.isTurn) turns += 1
     if (text.length < groupBytes && seq < lines.length) continue
-    yield { lines: Buffer.from(text), end, lastAt: header.at, turns }
-    ;[text, turns] = ['', 0]
+    yield { lines: Buffer.from(text), end, lastAt: header.at }
+    text = ''
   }
 }
 

@@ -10,7 +10,7 @@ import { type Manifest, revised, type Revision } from './manifest.ts'
 import type { HeldMedium, LogTail, Medium, SessionHold } from './medium.ts'
 import { damageFound, logDamaged, sessionClosed } from './session-errors.ts'
 import type { RegisteredSecrets } from './entries.ts'
-import { brokenSlots, emptyState, type FoldedState, turnType } from './state.ts'
+import { brokenSlots, emptyState, type FoldedState } from './state.ts'
 import type { AppendOptions, RecoveryReport } from './store.ts'
 
 /** What a session needs besides its medium. */
@@ -180,8 +180,7 @@ export class SessionLog {
   /** Appends a record. Rejects and never throws, without a promise of its own for each record. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     try {
-      if (log === 'journal')
-        return this.#journal.append(this.#bodyOf(entry), options, entry.type === turnType)
+      if (log === 'journal') return this.#journal.append(this.#bodyOf(entry), options)
       const appended = this.#audit.append(this.#bodyOf(entry), options)
       // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
       void this.#audit.commit()

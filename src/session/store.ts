@@ -325,7 +325,6 @@ export interface SessionSummary {
   workspace?: string
   createdAt: number
   lastAt: number
-  turns: number
   records: number
   /** The length of what is stored, in bytes. */
   bytes: number

@@ -184,12 +184,6 @@ const mutations: Mutation[] = [
     }),
   },
   {
-    promise: 'a summary has the number of turns',
-    medium: (real) => ({
-      list: async (options) => (await real.list(options)).map((each) => ({ ...each, turns: 0 })),
-    }),
-  },
-  {
     promise: 'a summary has the time of the last record',
     medium: (real) => ({
       list: async (options) =>

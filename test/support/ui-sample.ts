@@ -224,7 +224,6 @@ export const sampleSession: SessionView = {
   workspace: '/home/ana/src/orders',
   created_at: ago(140),
   last_at: ago(131),
-  turns: 2,
   records: 30,
   bytes: 48_213,
   disk_bytes: 49_152,

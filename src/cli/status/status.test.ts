@@ -117,7 +117,6 @@ test('status shows who holds what, which runs are under way, and which sessions 
       workspace: world.project,
       last_at: expect.any(Number),
       created_at: expect.any(Number),
-      turns: 0,
       records: 0,
       bytes: expect.any(Number),
       disk_bytes: expect.any(Number),

@@ -61,19 +61,17 @@ test('every sessions command works on the server that STINT_STORE names', async 
   expect(await world.store.list()).toEqual([])
 })
 
-test('list --sort size measures the sessions on the server by kind', async () => {
+test('list --sort size shows the largest sessions on the server first', async () => {
   const session = await sessions.store.create({ id: 'travels' })
   await session.append({ type: 'note', data: { text: 'grüße "x"' } })
   await session.append({ type: 'large', data: 'y'.repeat(300_000) })
   await session.close()
-  const { sessions: uses, space } = dataOf(await world.run('list', '--sort', 'size', '--all')) as {
-    sessions: { session_id: string; bytes: number; disk: { journal: number; blobs: number } }[]
-    space: { bytes: number }
+  const { sessions: listed } = dataOf(await world.run('list', '--sort', 'size', '--all')) as {
+    sessions: { session_id: string; disk_bytes: number }[]
   }
-  const travels = uses.find(({ session_id }) => session_id === 'travels')
-  expect(travels?.disk.journal).toBeGreaterThan(200)
-  expect(travels?.disk.blobs).toBeGreaterThan(1000)
-  expect(space.bytes).toBe(uses.reduce((sum, { bytes }) => sum + bytes, 0))
+  expect(listed[0]).toMatchObject({ session_id: 'travels' })
+  const sizes = listed.map(({ disk_bytes }) => disk_bytes)
+  expect(sizes).toEqual(sizes.toSorted((a, b) => b - a))
 })
 
 test('run --record records on the server', async () => {

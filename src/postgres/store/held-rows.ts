@@ -44,7 +44,7 @@ const columns = {
  */
 const appendSql = (log: LogName): string => {
   const { seq, sum } = columns[log]
-  const activity = log === 'journal' ? 'turns = turns + $8, last_at = to_timestamp($9::float8 / 1000),' : ''
+  const activity = log === 'journal' ? 'last_at = to_timestamp($8::float8 / 1000),' : ''
   return `WITH held AS (
     UPDATE stint.session SET ${seq} = $4, ${sum} = $5, ${activity} bytes = bytes + $6, beat = clock_timestamp()
     WHERE key = $1 AND token = $2 AND ${seq} = $3 AND removed_at IS NULL
@@ -116,9 +116,9 @@ export class HeldRows extends ReadableRows implements HeldMedium {
   /** Returns where the log ends then; undefined if nothing was carried out, and another try may succeed. */
   async #send(log: LogName, group: LogGroup): Promise<LogEnd | undefined> {
     const { database, acquired } = this.#options
-    const { lines, end, lastAt, turns } = group
+    const { lines, end, lastAt } = group
     const rows = lines.toString().split('\n').slice(0, -1)
-    const activity = log === 'journal' ? [turns, lastAt] : []
+    const activity = log === 'journal' ? [lastAt] : []
     const values = [end.seq, end.sum, lines.length, rows, ...activity]
     // A try whose answer was lost may have been carried out, whatever the later tries say.
     let mayBeThere = false

@@ -80,7 +80,6 @@ test('a session that is copied from files to PostgreSQL and back has the same li
     tool: 'test',
     workspace: '/w',
     records: 5,
-    turns: 1,
     state: 'closed',
   })
   expect(manifest.revisions.at(-1)).toMatchObject({

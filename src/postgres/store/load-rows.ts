@@ -55,9 +55,8 @@ async function beginLoad(database: Database, manifest: Manifest): Promise<Loadin
   const name = `${loadingPrefix}${ulid()}`
   // Sent a second time, after its answer was lost, it returns the row that the first one has made.
   const sql = `WITH made AS (
-      INSERT INTO stint.session (id, store, manifest, rev, epoch, head_seq, head_sum, audit_seq, audit_head, turns, bytes, last_at,
-        removed_at)
-      SELECT $1, $2, $3, 0, 1, 0, $4, 0, $5, 0, 0, to_timestamp($6::float8 / 1000), clock_timestamp()
+      INSERT INTO stint.session (id, store, manifest, rev, epoch, head_seq, head_sum, audit_seq, audit_head, bytes, last_at, removed_at)
+      SELECT $1, $2, $3, 0, 1, 0, $4, 0, $5, 0, to_timestamp($6::float8 / 1000), clock_timestamp()
       WHERE NOT EXISTS (SELECT FROM stint.session WHERE id = $1) RETURNING key
     ) SELECT key FROM made UNION ALL SELECT key FROM stint.session WHERE id = $1`
   const { journal, audit } = emptyLogEnds
@@ -90,7 +89,6 @@ async function fillSession(
 interface LoadedLog {
   end: LogEnd
   bytes: number
-  turns: number
   lastAt?: number
 }
 
@@ -100,16 +98,15 @@ async function loadLog(
   log: LogName,
   contents: SessionContents,
 ): Promise<LoadedLog> {
-  const loaded: LoadedLog = { end: emptyLogEnds[log], bytes: 0, turns: 0 }
+  const loaded: LoadedLog = { end: emptyLogEnds[log], bytes: 0 }
   const sql = `INSERT INTO stint.${log} (session, seq, line) SELECT owner.key, $3::bigint + new.nth, new.line
     FROM stint.session AS owner, unnest($4::text[]) WITH ORDINALITY AS new (line, nth)
     WHERE owner.key = $1 AND owner.id = $2 ON CONFLICT DO NOTHING`
-  for await (const { lines, end, turns, lastAt } of contents.groups(log)) {
+  for await (const { lines, end, lastAt } of contents.groups(log)) {
     const rows = lines.toString().split('\n').slice(0, -1)
     await database.retry(() => database.write(sql, key, name, loaded.end.seq, rows))
     loaded.end = end
     loaded.bytes += lines.length
-    loaded.turns += turns
     loaded.lastAt = lastAt
   }
   return loaded
@@ -129,12 +126,12 @@ async function publish(
   // Sent a second time, after its answer was lost, it changes the same row to the same values.
   const sql = `WITH published AS (
       UPDATE stint.session SET id = $3, removed_at = NULL, rev = $4, tool = $5, title = $6, workspace = $7, head_seq = $8,
-        head_sum = $9, audit_seq = $10, audit_head = $11, turns = $12, bytes = $13,
-        last_at = coalesce(to_timestamp($14::float8 / 1000), last_at)
+        head_sum = $9, audit_seq = $10, audit_head = $11, bytes = $12,
+        last_at = coalesce(to_timestamp($13::float8 / 1000), last_at)
       WHERE key = $1 AND id IN ($2, $3) RETURNING key
     ), revised AS (
       INSERT INTO stint.revision (session, rev, body)
-      SELECT published.key, new.rev, new.body FROM published, unnest($15::integer[], $16::text[]) AS new (rev, body)
+      SELECT published.key, new.rev, new.body FROM published, unnest($14::integer[], $15::text[]) AS new (rev, body)
       ON CONFLICT DO NOTHING
     ) SELECT ${untilOnDisk} FROM published`
   const values = [
@@ -144,7 +141,6 @@ async function publish(
     journal.end.sum,
     audit.end.seq,
     audit.end.sum,
-    journal.turns,
     bytes,
     journal.lastAt ?? null,
     revisions.map(({ rev }) => rev),

@@ -2,12 +2,9 @@ import type { Clock } from '../../base/process/clock.ts'
 import {
   type BuiltInMedium,
   createStore,
-  type DiskUse,
-  emptyLogEnds,
   type HeldMedium,
   type ListOptions,
   type Manifest,
-  type MeasuredSessions,
   type ReadableMedium,
   type RemovedSession,
   type RemoveOptions,
@@ -62,9 +59,7 @@ export class PostgresMedium implements BuiltInMedium {
 
   async create(manifest: Manifest, hold: SessionHold): Promise<HeldMedium> {
     const columns = newHold(hold)
-    const lastAt = Date.parse(manifest.created_at)
-    const initial = { epoch: 1, ends: emptyLogEnds, turns: 0, bytes: 0, lastAt }
-    const statement = createStatement(manifest, columns, initial)
+    const statement = createStatement(manifest, columns)
     const database = this.#database
     // Fails at once if the server is away: only a held session waits for it.
     await database.assertReady()
@@ -180,34 +175,4 @@ export class PostgresMedium implements BuiltInMedium {
     if (row === undefined) throw sessionExists(found.id)
     return found.id
   }
-
-  /** Measures every session on the server by kind, and those that are removed and not purged yet. */
-  async measure(): Promise<MeasuredSessions> {
-    // It reads the sizes of all rows, which may take minutes.
-    const rows = await this.#database.transaction((query) => query(useSql, postgresId), { long: true })
-    const measured: MeasuredSessions = { sessions: [], trash: { bytes: 0, disk_bytes: 0 } }
-    for (const { id, removed, journal, audit, blobs, snapshots, other } of rows) {
-      const sizes = { journal, audit, blobs, snapshots, other }
-      const kinds = Object.entries(sizes).map(([kind, size]) => [kind, Number(size)] as const)
-      const bytes = kinds.reduce((sum, [, size]) => sum + size, 0)
-      const disk = { quarantine: 0, ...Object.fromEntries(kinds) } as DiskUse['disk']
-      if (removed !== true) measured.sessions.push({ session_id: String(id), bytes, disk_bytes: bytes, disk })
-      else measured.trash = { bytes: measured.trash.bytes + bytes, disk_bytes: measured.trash.bytes + bytes }
-    }
-    return measured
-  }
 }
-
-/** Bytes of a row besides its columns: its header, its keys and its entry in the index. */
-const rowBytes = 60
-
-/** Adds up what the rows of one table take for a session, as they are stored: compressed, where they are. */
-const sizeIn = (table: string, ...columns: string[]): string =>
-  `(SELECT coalesce(sum(${columns.map((column) => `pg_column_size(${column})`).join(' + ')} + ${rowBytes}), 0)
-    FROM stint.${table} WHERE ${table}.session = owner.key)`
-
-const useSql = `SELECT id, removed_at IS NOT NULL AS removed,
-    ${sizeIn('journal', 'line')} AS journal, ${sizeIn('audit', 'line')} AS audit,
-    ${sizeIn('blob', 'content')} AS blobs, ${sizeIn('state', 'content')} AS snapshots,
-    ${sizeIn('revision', 'body')} + pg_column_size(manifest) + ${rowBytes} AS other
-  FROM stint.session AS owner WHERE store = $1`

@@ -84,7 +84,7 @@ export class ReadableRows implements ReadableMedium {
 
 /** A session as lists show it. One with an invalid manifest is damaged, and does not hide the others. */
 export function summarizeRow(row: SessionRow): SessionSummary {
-  const { id, store, tool, title, workspace, lastAt, turns, bytes, holder, damage } = row
+  const { id, store, tool, title, workspace, lastAt, bytes, holder, damage } = row
   const { created_at: created, key, labels } = parseObject(row.manifest) ?? {}
   const createdAt = isString(created) ? Date.parse(created) : Number.NaN
   const isInvalid = Number.isNaN(createdAt)
@@ -99,7 +99,6 @@ export function summarizeRow(row: SessionRow): SessionSummary {
     workspace,
     createdAt: isInvalid ? lastAt : createdAt,
     lastAt,
-    turns,
     records: row.ends.journal.seq,
     bytes,
     holder,

@@ -3,6 +3,7 @@ import { parseObject } from '../../base/text/fields.ts'
 import {
   assertWrittenBy,
   checkSessionId,
+  emptyLogEnds,
   type Facts,
   factsOf,
   type Holder,
@@ -22,7 +23,7 @@ export const postgresId = 'postgres'
 /** The row of a session, as it was at one moment of the server's clock. */
 export interface SessionRow extends Pick<
   SessionSummary,
-  'id' | 'store' | 'tool' | 'title' | 'workspace' | 'turns' | 'bytes' | 'lastAt'
+  'id' | 'store' | 'tool' | 'title' | 'workspace' | 'bytes' | 'lastAt'
 > {
   key: string
   /** The manifest without its revisions, as JSON. */
@@ -45,7 +46,7 @@ export interface RemoteHolder extends Holder {
 
 /** SQL for the columns that `parseSessionRow` reads. */
 export const rowColumns = `key, id, store, manifest, tool, title, workspace, epoch, token, holder,
-  ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, turns, bytes,
+  ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, bytes,
   ${milliseconds('last_at')} AS last_at, damage, ${milliseconds('clock_timestamp()')} AS now`
 
 /** Selects the rows of sessions that are not removed; `where` may refer to `$1` and so on. */
@@ -71,7 +72,6 @@ export function parseSessionRow(row: SqlRow): SessionRow {
       journal: { seq: count('head_seq'), sum: String(row.head_sum) },
       audit: { seq: count('audit_seq'), sum: String(row.audit_head) },
     },
-    turns: count('turns'),
     bytes: count('bytes'),
     lastAt: Math.round(count('last_at')),
     damage: text('damage'),
@@ -128,39 +128,26 @@ export interface HoldColumns {
   holder: string
 }
 
-/** The columns of a new session that may already have records, as a fork has. */
-interface InitialColumns {
-  epoch: number
-  ends: LogEnds
-  turns: number
-  bytes: number
-  lastAt: number
-}
-
 /**
  * Creates a session with its whole manifest; no row if the id is taken. A session with the same token was
  * created by an earlier try whose answer was lost.
  */
 const createSql = `WITH made AS (
-    INSERT INTO stint.session (id, store, manifest, rev, tool, title, workspace, epoch, token, holder, since, beat,
-      head_seq, head_sum, audit_seq, audit_head, turns, bytes, last_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END,
-      CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END, $11, $12, $13, $14, $15, $16, to_timestamp($17::float8 / 1000))
+    INSERT INTO stint.session (id, store, manifest, rev, tool, title, workspace, token, holder, epoch, since, beat,
+      head_seq, head_sum, audit_seq, audit_head, bytes, last_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, clock_timestamp(), clock_timestamp(),
+      0, $10, 0, $11, 0, to_timestamp($12::float8 / 1000))
     ON CONFLICT (id) WHERE removed_at IS NULL DO UPDATE SET token = excluded.token WHERE session.token = excluded.token
     RETURNING *
   ), revised AS (
     INSERT INTO stint.revision (session, rev, body)
-    SELECT made.key, new.rev, new.body FROM made, unnest($18::integer[], $19::text[]) AS new (rev, body)
+    SELECT made.key, new.rev, new.body FROM made, unnest($13::integer[], $14::text[]) AS new (rev, body)
     ON CONFLICT DO NOTHING
   )
   SELECT ${rowColumns}, ${untilOnDisk} FROM made`
 
-/** The statement that creates a session, held if `hold` is given, with its values. It returns the row. */
-export function createStatement(
-  manifest: Manifest,
-  hold: HoldColumns | undefined,
-  { epoch, ends, turns, bytes, lastAt }: InitialColumns,
-): [string, ...unknown[]] {
+/** The statement that creates a session, and holds it, with its values. It returns the row. */
+export function createStatement(manifest: Manifest, hold: HoldColumns): [string, ...unknown[]] {
   const { revisions } = manifest
   return [
     createSql,
@@ -169,16 +156,11 @@ export function createStatement(
     manifestColumn(manifest),
     revisions.at(-1)?.rev ?? 0,
     ...factColumns(factsOf(manifest)),
-    epoch,
-    hold?.token ?? null,
-    hold?.holder ?? null,
-    ends.journal.seq,
-    ends.journal.sum,
-    ends.audit.seq,
-    ends.audit.sum,
-    turns,
-    bytes,
-    lastAt,
+    hold.token,
+    hold.holder,
+    emptyLogEnds.journal.sum,
+    emptyLogEnds.audit.sum,
+    Date.parse(manifest.created_at),
     revisions.map(({ rev }) => rev),
     revisions.map((revision) => JSON.stringify(revision)),
   ]

@@ -4,26 +4,16 @@ import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { openStore, storeOption } from '../../cli/store.ts'
 import { showWork } from '../../cli/terminal/progress.ts'
-import {
-  formatAge,
-  formatDataSize,
-  formatSpace,
-  formatTime,
-  plural,
-  shortPath,
-  type Zone,
-} from '../../cli/text/format.ts'
+import { formatAge, formatDataSize, formatTime, plural, shortPath, type Zone } from '../../cli/text/format.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import {
   type BuiltInStore,
-  type DiskUse,
   type Holder,
   type SessionEvent,
   sessionStates,
   type SessionSummary,
-  useKinds,
 } from '../index.ts'
 
 const defaultLimit = 20
@@ -37,7 +27,7 @@ export const listCommand = defineBareCommand({
     sort: {
       type: 'string',
       choices: ['newest', 'size'],
-      help: 'newest activity first, or largest first with sizes by kind (newest)',
+      help: 'newest activity first, or largest first (newest)',
     },
     workspace: {
       type: 'string',
@@ -60,29 +50,28 @@ export const listCommand = defineBareCommand({
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
     const store = await openStore(options.store, context.warn)
     const count = all ? Number.POSITIVE_INFINITY : (limit ?? defaultLimit)
-    if (!all && sort !== 'size' && tool === undefined && workspace === undefined && state === undefined)
-      return await showWork('reading', context, async () => {
+    const isAny = tool === undefined && workspace === undefined && state === undefined
+    return await showWork('reading', context, async () => {
+      if (isAny && sort !== 'size') {
         const { sessions, total } = await listNewest(store, count)
-        return { sessions: sessions.map(describeSession), total, space: null }
-      })
-    const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
-    const summaries = await showWork('reading', context, () => store.list(filter))
-    const wanted = summaries.filter((summary) => state === undefined || summary.state === state)
-    if (sort === 'size') return await showWork('measuring', context, () => listBySize(store, wanted, count))
-    return { sessions: wanted.slice(0, count).map(describeSession), total: wanted.length, space: null }
+        return { sessions: sessions.map(describeSession), total }
+      }
+      const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
+      const summaries = await store.list(filter)
+      const sessions = summaries
+        .filter((summary) => state === undefined || summary.state === state)
+        .map(describeSession)
+      if (sort === 'size') sessions.sort((a, b) => b.disk_bytes - a.disk_bytes)
+      return { sessions: sessions.slice(0, count), total: sessions.length }
+    })
   },
-  render({ sessions, total, space }, { columns }) {
+  render({ sessions, total }, { columns }, { options }) {
     if (total === 0) return 'no sessions'
     const rest = total - sessions.length
-    if (space !== null)
-      return [
-        ...table(sessions as MeasuredSession[], sizeColumns, columns),
-        ...(rest > 0 ? [`${rest} smaller: --all shows them`] : []),
-        renderSpace(total, space),
-      ].join('\n')
+    const which = options.sort === 'size' ? 'smaller' : 'older'
     return [
       ...table(sessions, sessionColumns(Date.now()), columns),
-      ...(rest > 0 ? [`${plural(rest, 'older one', 'older ones')}: --all shows them`] : []),
+      ...(rest > 0 ? [`${plural(rest, `${which} one`, `${which} ones`)}: --all shows them`] : []),
     ].join('\n')
   },
 })
@@ -97,50 +86,6 @@ export async function listNewest(
   return { sessions, total }
 }
 
-/** A session with its bytes on disk by kind. */
-interface MeasuredSession extends SessionDescription {
-  disk: DiskUse['disk']
-}
-
-/** The largest sessions, and what all of them and the trash take, in bytes. */
-async function listBySize(store: BuiltInStore, wanted: readonly SessionSummary[], count: number) {
-  const measured = await store.medium.measure()
-  measured.sessions.sort((a, b) => b.disk_bytes - a.disk_bytes || (a.session_id < b.session_id ? -1 : 1))
-  const summaries = new Map(wanted.map((summary) => [summary.id, summary]))
-  const sessions: MeasuredSession[] = []
-  const space = {
-    bytes: 0,
-    disk_bytes: 0,
-    trash_bytes: measured.trash.bytes,
-    trash_disk_bytes: measured.trash.disk_bytes,
-  }
-  for (const { session_id, bytes, disk_bytes, disk } of measured.sessions) {
-    const summary = summaries.get(session_id)
-    if (summary === undefined) continue
-    space.bytes += bytes
-    space.disk_bytes += disk_bytes
-    if (sessions.length < count) sessions.push({ ...describeSession(summary), bytes, disk_bytes, disk })
-  }
-  return { sessions, total: wanted.length, space }
-}
-
-const sizeColumns: Column<MeasuredSession>[] = [
-  { title: 'SIZE', cell: ({ disk_bytes }) => formatBytes(disk_bytes), align: 'right' },
-  { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
-  ...useKinds.map((kind, index): Column<MeasuredSession> => {
-    const cell = ({ disk }: MeasuredSession): string => (disk[kind] === 0 ? '' : formatBytes(disk[kind]))
-    return { title: kind.toUpperCase(), cell, align: 'right', spare: useKinds.length - index }
-  }),
-  { title: 'ID', cell: ({ session_id }) => session_id, cut: 'middle', least: 13 },
-]
-
-type Space = Awaited<ReturnType<typeof listBySize>>['space']
-
-function renderSpace(total: number, space: Space): string {
-  const trash = { bytes: space.trash_bytes, disk_bytes: space.trash_disk_bytes }
-  return `${plural(total, 'session')}, ${formatSpace(space)}; in the trash ${formatSpace(trash)}`
-}
-
 /** A session as JSON answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
   session_id: summary.id,
@@ -152,7 +97,6 @@ export const describeSession = (summary: SessionSummary) => ({
   workspace: summary.workspace ?? null,
   created_at: summary.createdAt,
   last_at: summary.lastAt,
-  turns: summary.turns,
   records: summary.records,
   bytes: summary.bytes,
   disk_bytes: summary.diskBytes ?? summary.bytes,
@@ -168,7 +112,7 @@ export const sessionColumns = (now: number): Column<SessionDescription>[] => [
   { title: 'AGE', cell: (row) => formatAge(Math.max(0, now - row.last_at)), align: 'right' },
   { title: 'SIZE', cell: (row) => formatBytes(row.disk_bytes), align: 'right', spare: 2 },
   { title: 'DATA', cell: formatDataSize, align: 'right', spare: 0 },
-  { title: 'TURNS', cell: (row) => row.turns, align: 'right', spare: 1 },
+  { title: 'RECORDS', cell: (row) => row.records, align: 'right', spare: 1 },
   { title: 'TOOL', cell: (row) => row.tool, cut: 'end', least: 6, spare: 3 },
   { title: 'WORKSPACE', cell: (row) => shortPath(row.workspace ?? ''), cut: 'middle', least: 12 },
   { title: 'TITLE', cell: (row) => row.title ?? row.key, cut: 'end', least: 22 },

@@ -72,7 +72,7 @@ function renderSession(data: Shown, zone: Zone): string {
     ['masks', data.mask === 'tokens' ? 'registered secrets and tokens' : 'registered secrets'],
     ['created', formatTime(data.created_at, zone)],
     ['last record', formatTime(data.last_at, zone)],
-    ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatSpace(data)}`],
+    ['holds', `${plural(data.records, 'record')}, ${formatSpace(data)}`],
     ...data.slots.map(({ ext, version, bytes }): [string, string] => [
       'slot',
       `${ext} (version ${version}, ${formatBytes(bytes)})`,

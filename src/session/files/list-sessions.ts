@@ -6,10 +6,8 @@ import { homeError } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
 import { type CheckedHeader, linesBackwards } from '../log/record.ts'
-import { headName, parseHead } from '../log/snapshot.ts'
 import { attestedBy, byLastActivity, type Manifest, matchesFilter, summarize } from '../manifest.ts'
 import type { ListOptions, SessionSummary } from '../store.ts'
 import { backwardRegions } from './regions.ts'
@@ -75,7 +73,7 @@ async function summaryOf(directory: SessionDirectory, id: string): Promise<Sessi
   // one, or was removed just now.
   if (!mayHaveSessionFiles(directory)) return undefined
   const at = Math.floor(stat.mtimeMs)
-  const counts = { turns: 0, records: 0, bytes: 0 }
+  const counts = { records: 0, bytes: 0 }
   return { id, store: filesystemId, state: 'damaged', createdAt: at, lastAt: at, ...counts }
 }
 
@@ -105,21 +103,12 @@ export function readSummary(
   return summarize(manifest, {
     state: sessionState(standing, record?.holder, directory.damageNote() !== undefined),
     lastAt: last?.at,
-    // As of the snapshot or the last close, without replaying the records after it.
-    turns: Math.max(
-      parseHead(directory.readState([headName]).get(headName))?.turns ?? 0,
-      closedTurns(manifest),
-    ),
     records: last?.seq ?? 0,
     bytes,
     diskBytes: disk_bytes,
     holder: record?.holder,
   })
 }
-
-/** The turns that the last close has counted: it may have had no room for a snapshot. */
-const closedTurns = ({ revisions }: Manifest): number =>
-  revisions.findLast(({ turns }) => isCount(turns))?.turns ?? 0
 
 /** The header of the last record of the journal that counts; undefined if there is none. */
 export function lastRecordIn({ logs }: SessionDirectory, manifest: Manifest): CheckedHeader | undefined {

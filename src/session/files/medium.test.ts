@@ -31,7 +31,7 @@ test('a closed session resumes with everything it had', async () => {
   expect(await again.act({ action: 'shell', subject: 'ls', key: 'k' }, () => 43)).toBe(42)
   expect(await again.tail(5)).toMatchObject([{ type: 'message' }])
   await again.close()
-  expect((await store.list())[0]).toMatchObject({ id, state: 'closed', turns: 1 })
+  expect((await store.list())[0]).toMatchObject({ id, state: 'closed' })
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })
 

@@ -14,7 +14,6 @@ import type { HeldMedium, ReadableMedium, SessionContents, SessionHold } from '.
 import type { DamagedSession } from '../repair.ts'
 import { checkSessionId, sessionLocked } from '../session-errors.ts'
 import type { ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
-import { type MeasuredSessions, measureHome } from './disk-use.ts'
 import { defaultSizes } from './file-log.ts'
 import { HeldFiles } from './held-files.ts'
 import { listSessions } from './list-sessions.ts'
@@ -183,10 +182,6 @@ export class FilesMedium implements BuiltInMedium {
   async restore(name: string): Promise<string> {
     this.#home.ensure()
     return await withFileErrors(`restore ${name}`, undefined, () => restoreRemovedSession(this.#home, name))
-  }
-
-  async measure(): Promise<MeasuredSessions> {
-    return await measureHome(this.#home)
   }
 
   get files(): SessionFiles {

@@ -30,7 +30,6 @@ export type RecordBody = string | (() => Promise<string>)
 /** A record that a caller waits for. */
 interface GatheredRecord {
   body: RecordBody
-  isTurn: boolean
   /** Does the next record belong to the same append? */
   continued: boolean
   /** Its `seq` is 0 until the record is encoded, with its group. */
@@ -104,16 +103,12 @@ export class LogWriter {
   }
 
   /** Resolves when the record is durable. With `durable: false` it may wait up to 50 ms for other records. */
-  append(
-    body: RecordBody,
-    { durable = true, applied }: RecordOptions = {},
-    isTurn = false,
-  ): Promise<StoredReceipt> {
+  append(body: RecordBody, { durable = true, applied }: RecordOptions = {}): Promise<StoredReceipt> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed)
     // Before a group is made: the clock may be a program's own, and throw.
     const receipt: StoredReceipt = { seq: 0, at: this.#options.clock.now() }
     const group = this.#groupFor(typeof body !== 'string')
-    group.add({ body, isTurn, continued: false, receipt, applied })
+    group.add({ body, continued: false, receipt, applied })
     this.#commitSoon(durable)
     return group.written.then(() => receipt)
   }
@@ -129,7 +124,7 @@ export class LogWriter {
     const receipts = bodies.map((body, index): StoredReceipt => {
       const receipt = { seq: 0, at }
       const continued = index < bodies.length - 1
-      group.add({ body, isTurn: false, continued, receipt, applied: undefined })
+      group.add({ body, continued, receipt, applied: undefined })
       return receipt
     })
     this.#commitSoon(durable)
@@ -269,8 +264,7 @@ export class LogWriter {
     const group = this.#end.seq + 1
     let { seq, sum } = this.#end
     let lines = ''
-    let turns = 0
-    for (const { body, isTurn, continued, receipt } of records) {
+    for (const { body, continued, receipt } of records) {
       seq += 1
       const audit = seq === group ? checkpoint : undefined
       const header = { seq, at: receipt.at, group, epoch, continued, audit }
@@ -279,9 +273,8 @@ export class LogWriter {
       lines += `${encoded.line}\n`
       receipt.seq = seq
       if (log === 'audit') receipt.hash = sum
-      if (isTurn) turns += 1
     }
-    return { lines: Buffer.from(lines), end: { seq, sum }, lastAt: records.at(-1)?.receipt.at ?? 0, turns }
+    return { lines: Buffer.from(lines), end: { seq, sum }, lastAt: records.at(-1)?.receipt.at ?? 0 }
   }
 }
 

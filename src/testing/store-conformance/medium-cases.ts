@@ -38,7 +38,7 @@ function linesOf(log: LogName, from: LogGroup['end'], count: number, pad = 0): L
     text += `${made.line}\n`
     end = { seq, sum: made.sum }
   }
-  return { lines: Buffer.from(text), end, lastAt: createdAt + end.seq, turns: 0 }
+  return { lines: Buffer.from(text), end, lastAt: createdAt + end.seq }
 }
 
 /** Where a log ends, by its last line. */
@@ -216,7 +216,7 @@ export const mediumCases: StoreCases = {
     const medium = await place.medium()
     const sha256 = 'ef'.repeat(32)
     const first = linesOf('journal', emptyLogEnds.journal, 300, 100)
-    const second = { ...linesOf('journal', first.end, 2), turns: 2 }
+    const second = linesOf('journal', first.end, 2)
     const audit = linesOf('audit', emptyLogEnds.audit, 4)
     const contents = (fails: boolean): SessionContents => ({
       async *groups(log) {

@@ -107,7 +107,7 @@ function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
 }
 
 function SessionFacts({ view }: { view: SessionView }) {
-  const { session_id, tool, workspace, turns, records, bytes, holder } = view
+  const { session_id, tool, workspace, records, bytes, holder } = view
   return (
     <section>
       <h2>Session</h2>
@@ -122,7 +122,7 @@ function SessionFacts({ view }: { view: SessionView }) {
           <Ago at={view.last_at} />
         </Fact>
         <Fact name="Size">
-          {countOf(turns, 'turn')}, {countOf(records, 'record')}, {formatBytes(bytes)}
+          {countOf(records, 'record')}, {formatBytes(bytes)}
         </Fact>
         <Fact name="Held by">
           {holder === null ? 'no process' : `process ${holder.pid}, ${holder.liveness}`}
