@@ -256,7 +256,6 @@ test('records at the end whose append a crash cut off are not copied: they were 
     const { copy, repair } = await repaired('patient')
     expect(repair).toMatchObject({
       journal: { records: 1, missing: [{ from: 1, to: 1 }] },
-      incomplete: [],
     })
     expect(await numbersOf(copy)).toEqual([2])
     const third = whole.indexOf('{"seq":3,')
@@ -271,35 +270,24 @@ test('records at the end whose append a crash cut off are not copied: they were 
   expect(await numbersOf(copy)).toEqual([2, 3, 4, 5])
 })
 
-test.each([
-  ['first', 3, [{ from: 4, to: 5 }]],
-  [
-    'middle',
-    4,
-    [
-      { from: 3, to: 3 },
-      { from: 5, to: 5 },
-    ],
-  ],
-  ['last', 5, [{ from: 3, to: 4 }]],
-])(
-  'if the %s record of an append is lost, the others are copied and named as incomplete',
-  async (_, lost, incomplete) => {
-    const session = await store.create({ id: 'patient' })
-    for (const n of [1, 2]) await session.append({ type: 'message', data: { n } })
-    await session.append([3, 4, 5].map((n) => ({ type: 'message', data: { n } })))
-    await session.append([6, 7].map((n) => ({ type: 'message', data: { n } })))
-    await session.close()
-    edit(journalOf('patient'), (lines) => lines.filter((__, i) => i !== lost - 1))
-    const { copy, repair } = await repaired('patient')
-    expect(repair).toMatchObject({ incomplete, journal: { missing: [{ from: lost, to: lost }] } })
-    expect(await numbersOf(copy)).toEqual([1, 2, 3, 4, 5, 6, 7].filter((n) => n !== lost))
-    // The last record is attested by the manifest: its append was complete.
-    edit(journalOf('patient'), (lines) => lines.slice(0, -1))
-    const again = await repaired('patient')
-    expect(again.repair.incomplete).toEqual([...incomplete, { from: 6, to: 6 }])
-  },
-)
+test.each([3, 4, 5])('if record %d of an append of three is lost, the others are copied', async (lost) => {
+  const session = await store.create({ id: 'patient' })
+  for (const n of [1, 2]) await session.append({ type: 'message', data: { n } })
+  await session.append([3, 4, 5].map((n) => ({ type: 'message', data: { n } })))
+  await session.append([6, 7].map((n) => ({ type: 'message', data: { n } })))
+  await session.close()
+  edit(journalOf('patient'), (lines) => lines.filter((__, i) => i !== lost - 1))
+  const { copy, repair } = await repaired('patient')
+  expect(repair.journal.missing).toEqual([{ from: lost, to: lost }])
+  expect(await numbersOf(copy)).toEqual([1, 2, 3, 4, 5, 6, 7].filter((n) => n !== lost))
+  // The last record is attested by the manifest: its append was complete.
+  edit(journalOf('patient'), (lines) => lines.slice(0, -1))
+  const again = await repaired('patient')
+  expect(again.repair.journal.missing).toEqual([
+    { from: lost, to: lost },
+    { from: 7, to: 7 },
+  ])
+})
 
 test('a lost or changed blob costs the records that name it, and is named', async () => {
   const session = await store.create({ id: 'patient' })
@@ -325,7 +313,7 @@ const auditDamages: [string, (lines: string[]) => string[], number[]][] = [
   ],
   ['removed', (lines) => lines.filter((_, i) => i !== 2), [1, 2, 4, 5, 6]],
   ['cut off', (lines) => lines.slice(0, 4), [1, 2, 3, 4]],
-  ['swapped', ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest], [1, 2, 3, 4, 5, 6]],
+  ['swapped', ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest], [1, 3, 4, 5, 6]],
   [
     'forged, with the right hash',
     (lines) => lines.map((line, i) => (i === 2 ? forged(line) : line)),

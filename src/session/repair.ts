@@ -3,9 +3,9 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { giveWay } from '../base/process/event-loop.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { loadVerified } from './copy-session.ts'
-import { codecs, emptyLogEnd, type LogEnd, type LogName } from './log/codec.ts'
+import { codecs, emptyLogEnd, type LogEnd, type LogEnds, type LogName } from './log/codec.ts'
 import { findBlob, readBlob } from './log/read.ts'
-import { type BlobName, type CheckedHeader, type Line, linesForwards, parseLogRecord } from './log/record.ts'
+import { type BlobName, type Line, linesForwards, type LogRecord, parseLogRecord } from './log/record.ts'
 import { readSnapshotHead } from './log/snapshot.ts'
 import { verifyLogs } from './log/verify.ts'
 import { attestedBy, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
@@ -38,8 +38,6 @@ export interface Repair {
   manifest_damaged: boolean
   journal: RepairedLog
   audit: RepairedLog
-  /** Copied records of the journal that were written together with one that is missing. */
-  incomplete: RecordNumbers[]
   /** Blobs that are missing or changed, by hash. */
   blobs: string[]
 }
@@ -53,7 +51,7 @@ export interface DamagedSession {
 /**
  * Copies every intact record of both logs of a damaged session into a new one, whole or not at all, and
  * changes nothing in the damaged one; a dry run only says what it would copy. `ARG_ERROR` if it is not
- * damaged, `SESSION_LOCKED` while it is held.
+ * damaged, `SESSION_LOCKED` while it is held. It reads the logs twice: to know what is intact, and to copy it.
  */
 export async function repairSession(
   target: Medium,
@@ -65,25 +63,25 @@ export async function repairSession(
   if (state === 'active' || state === 'locked') throw sessionLocked(id, holder)
   const health = await verifyLogs(medium)
   if (!isManifestDamaged) assertDamaged(id, health)
-  const salvage = await salvageLogs(medium)
-  const { journal, audit, blobs } = salvage
-  if (journal.lines.length + audit.lines.length === 0)
+  const attested = await attestedEnds(medium)
+  const journal = await salvage(medium, 'journal', attested.journal)
+  const audit = await salvage(medium, 'audit', Math.max(attested.audit, journal.audited))
+  if (journal.records + audit.records === 0)
     throw new StintError('JOURNAL_CORRUPT', `no record of ${id} is intact: nothing was copied`, {
       hint: 'Restore the session from a backup.',
     })
-  const report = ({ lines, missing, unreadable }: SalvagedLog): RepairedLog => ({
-    records: lines.length,
+  const report = ({ records, missing, unreadable }: Salvage): RepairedLog => ({
+    records,
     missing,
     unreadable,
   })
   return {
-    session_id: isDryRun ? null : await copySalvage(target, medium, salvage, now),
+    session_id: isDryRun ? null : await copySalvage(target, medium, { journal, audit }, now),
     from: id,
     manifest_damaged: isManifestDamaged,
     journal: report(journal),
     audit: report(audit),
-    incomplete: incompleteAppends(journal.lines, journal.missing),
-    blobs,
+    blobs: [...new Set([...journal.lostBlobs, ...audit.lostBlobs])],
   }
 }
 
@@ -94,211 +92,147 @@ function assertDamaged(id: string, health: Health): void {
   })
 }
 
-/** A line that is as it was written. A repair keeps only these facts of each in memory. */
-interface IntactLine extends CheckedHeader {
-  blob: BlobName | undefined
-  place: Leftover
-}
-
-/** The lines of a log that are copied, and what is missing. */
-interface SalvagedLog extends Pick<RepairedLog, 'missing' | 'unreadable'> {
-  lines: IntactLine[]
-}
-
-interface Salvage {
-  journal: SalvagedLog
-  audit: SalvagedLog
-  /** Those that are missing or changed, by hash. */
-  blobs: string[]
-}
-
-/** Reads both logs. Manifest, medium, snapshot and journal attest records that may be missing. */
-async function salvageLogs(medium: ReadableMedium): Promise<Salvage> {
-  const attested = attestedBy(medium.manifest)
-  const snapshot = await readSnapshotHead(medium)
-  const ends = [medium.ends, ...(snapshot === undefined ? [] : [snapshot.ends])]
-  const journalSeq = Math.max(attested.seq, ...ends.map(({ journal }) => journal.seq))
-  const auditSeq = Math.max(attested.audit?.count ?? 0, ...ends.map(({ audit }) => audit.seq))
-  const journal = withoutUnfinished(await findIntactLines(medium, 'journal'), journalSeq)
-  const audit = await findIntactLines(medium, 'audit')
-  const lostBlobs = new Set<string>()
-  for (const { blob } of [...journal.lines, ...audit.lines])
-    if (blob !== undefined && (await findBlob(medium, blob)) === undefined) lostBlobs.add(blob.sha256)
-  const salvaged = ({ lines, unreadable }: IntactLines, lastSeq: number): SalvagedLog => {
-    const readable = lines.filter(({ blob }) => blob === undefined || !lostBlobs.has(blob.sha256))
-    const missing = gapsIn(readable, Math.max(lastSeq, lines.at(-1)?.seq ?? 0))
-    return { lines: readable, unreadable, missing }
-  }
-  const audited = journal.lines.reduce((most, line) => Math.max(most, line.audit?.count ?? 0), auditSeq)
+/** The last record of each log that manifest, medium and snapshot attest: it may be missing. */
+async function attestedEnds(medium: ReadableMedium): Promise<Record<LogName, number>> {
+  const { seq, audit } = attestedBy(medium.manifest)
+  const ends = [medium.ends, (await readSnapshotHead(medium))?.ends ?? medium.ends]
   return {
-    journal: salvaged(journal, journalSeq),
-    audit: salvaged(audit, audited),
-    blobs: [...lostBlobs],
+    journal: Math.max(seq, ...ends.map(({ journal }) => journal.seq)),
+    audit: Math.max(audit?.count ?? 0, ...ends.map((end) => end.audit.seq)),
   }
 }
 
-/** The intact lines of a damaged log, in order, and the bytes in which there are none. */
-type IntactLines = Pick<SalvagedLog, 'lines' | 'unreadable'>
-
-async function findIntactLines(medium: ReadableMedium, log: LogName): Promise<IntactLines> {
-  const lines = new Map<number, IntactLine>()
-  const unreadable: Leftover[] = []
-  const onUnreadable = ({ region: { segment }, offset, next }: Line): void => {
-    const last = unreadable.at(-1)
-    if (last?.segment === segment && last.offset + last.bytes === offset) last.bytes = next - last.offset
-    else unreadable.push({ segment, offset, bytes: next - offset })
-  }
-  for await (const { line, header } of intactLines(medium, log, onUnreadable)) {
-    const { blob } = parseLogRecord(line.bytes)
-    const place = { segment: line.region.segment, offset: line.offset, bytes: line.end - line.start }
-    if (!lines.has(header.seq)) lines.set(header.seq, { ...header, blob, place })
-  }
-  return { lines: [...lines.values()].sort((a, b) => a.seq - b.seq), unreadable }
+/** What a look through a damaged log has found. */
+interface Salvage extends RepairedLog {
+  /** The last record that is known to have been there. */
+  attested: number
+  /** Where the copy ends. */
+  end: LogEnd
+  /** How far the audit log had come, as the intact records of the journal attest. */
+  audited: number
+  blobs: Map<string, BlobName>
+  lostBlobs: Set<string>
 }
 
-/** How many lines are read before the event loop may run. */
-const linesPerLook = 32
+const newSalvage = (log: LogName, attested: number): Salvage => ({
+  attested,
+  records: 0,
+  missing: [],
+  unreadable: [],
+  end: emptyLogEnd(log),
+  audited: 0,
+  blobs: new Map(),
+  lostBlobs: new Set(),
+})
 
-/** Reads the lines of a log that are as they were written. */
-async function* intactLines(
-  medium: ReadableMedium,
-  log: LogName,
-  onUnreadable: (line: Line) => void = () => {},
-): AsyncGenerator<{ line: Line; header: CheckedHeader }> {
-  let count = 0
-  for await (const region of medium.regions(log, { from: 0, backwards: false }))
-    for (const line of linesForwards(region)) {
-      if (++count % linesPerLook === 0) await giveWay()
-      const { header } = line
-      if (header === undefined || !isAsHashed(line.bytes, log) || !isJson(line.bytes)) onUnreadable(line)
-      else yield { line, header }
-    }
-}
-
-const isJson = (line: Buffer): boolean => ifPossible(() => parseLogRecord(line)) !== undefined
-
-/** Does an audit line match its own hash, whatever line came before it? */
-function isAsHashed(line: Buffer, log: LogName): boolean {
-  const [, previous = ''] = ending.audit.exec(line.toString('latin1', Math.max(0, line.length - 240))) ?? []
-  return codecs[log].follows?.(line, previous) ?? true
-}
-
-/**
- * Drops the records at the end whose append is not complete: a crash during the append leaves them, and its
- * writer never acknowledged one of them. Those up to `attestedSeq` were acknowledged.
- */
-function withoutUnfinished({ lines, unreadable }: IntactLines, attestedSeq: number): IntactLines {
-  const lastWhole = lines.findLastIndex(({ seq, continued }) => seq <= attestedSeq || !continued)
-  const dropped = lines.slice(lastWhole + 1).map(({ place }) => place)
-  return { lines: lines.slice(0, lastWhole + 1), unreadable: [...unreadable, ...dropped] }
-}
-
-/**
- * The copied records of appends that lost a record. No field names the append of a record that follows a
- * missing one, so this counts it if both were synced together.
- */
-function incompleteAppends(lines: readonly IntactLine[], missing: readonly RecordNumbers[]): RecordNumbers[] {
-  const firstMissing = new Set(missing.map(({ from }) => from))
-  const lastMissing = new Set(missing.map(({ to }) => to))
-  const ranges: RecordNumbers[] = []
-  let from: number | undefined
-  for (const { seq, group, continued = false } of lines) {
-    const first = from ?? seq
-    const lostEarlier = group < first && lastMissing.has(first - 1)
-    const lostNext = continued && firstMissing.has(seq + 1)
-    if (lostNext || (lostEarlier && !continued)) ranges.push({ from: first, to: seq })
-    from = continued && !lostNext ? first : undefined
-  }
-  return ranges
-}
-
-/** The numbers up to `last` that none of these lines has. */
-function gapsIn(lines: readonly IntactLine[], last: number): RecordNumbers[] {
-  const gaps: RecordNumbers[] = []
-  let next = 1
-  for (const { seq } of [...lines, { seq: last + 1 }]) {
-    if (seq > next) gaps.push({ from: next, to: seq - 1 })
-    next = seq + 1
-  }
-  return gaps
-}
-
-/** Creates a session of these lines. */
-async function copySalvage(
-  target: Medium,
-  medium: ReadableMedium,
-  salvage: Salvage,
-  now: number,
-): Promise<string> {
-  const id = newSessionId()
-  const groups = (log: LogName) => renumbered(medium, log, salvage[log].lines)
-  const blobs = [...salvage.journal.lines, ...salvage.audit.lines].flatMap(({ blob }) => blob ?? [])
-  const contents = {
-    groups,
-    async *blobs() {
-      for (const name of new Map(blobs.map((blob) => [blob.sha256, blob])).values())
-        yield { sha256: name.sha256, content: Buffer.from(await readBlob(medium, name)) }
-    },
-  }
-  const facts = {
-    kind: 'repair',
-    original: manifestOfCopy(medium.manifest),
-    ends: {
-      journal: await endOf('journal', groups('journal')),
-      audit: await endOf('audit', groups('audit')),
-    },
-  } as const
-  await loadVerified(target, id, contents, facts, now)
-  return id
-}
-
-/** The facts of the damaged session without its revisions: those attest records that the copy lacks. */
-function manifestOfCopy(manifest: Manifest): Manifest {
-  const { session_id, store, created_at, labels } = manifest
-  const createdAt = Date.parse(created_at)
-  const made = { ...newManifest(session_id, store, createdAt), ...(labels && { labels }) }
-  return revised(made, createdAt, { kind: 'create', ...factsOf(manifest) })
+/** Looks through a log as the copy does, and keeps none of its records in memory. */
+async function salvage(medium: ReadableMedium, log: LogName, attested: number): Promise<Salvage> {
+  const found = newSalvage(log, attested)
+  for await (const _ of copiedGroups(medium, log, found)) await giveWay()
+  return found
 }
 
 /** The most bytes that one group of a copy has. */
 const groupBytes = 256 << 10
 
-/** Encodes intact lines again: numbered from 1 on, each chained to the one before it, and one to a group. */
-async function* renumbered(
-  medium: ReadableMedium,
-  log: LogName,
-  lines: readonly IntactLine[],
-): AsyncGenerator<LogGroup> {
-  let end: LogEnd = emptyLogEnd(log)
+/**
+ * Encodes the intact records of a log again: numbered from 1 on, each chained to the one before it, and one
+ * to a group. Notes in `found` what it meets.
+ */
+async function* copiedGroups(medium: ReadableMedium, log: LogName, found: Salvage): AsyncGenerator<LogGroup> {
   let text = ''
-  for await (const { line, header } of inOrder(medium, log, lines)) {
-    const seq = end.seq + 1
-    const body = line.bytes.toString().replace(opening, '').replace(ending[log], '')
-    const encoded = codecs[log].encode({ seq, at: header.at, group: seq, epoch: 1 }, body, end.sum)
-    end = { seq, sum: encoded.sum }
-    text += `${encoded.line}\n`
-    if (text.length < groupBytes && seq < lines.length) continue
-    yield { lines: Buffer.from(text), end, lastAt: header.at }
+  let lastAt = 0
+  for await (const { record, body } of wholeAppends(medium, log, found)) {
+    const seq = (found.records += 1)
+    lastAt = record.at
+    const header = { seq, at: lastAt, group: seq, epoch: 1 }
+    const { line, sum } = codecs[log].encode(header, body, found.end.sum)
+    found.end = { seq, sum }
+    text += `${line}\n`
+    if (text.length < groupBytes) continue
+    yield { lines: Buffer.from(text), end: found.end, lastAt }
     text = ''
   }
+  if (text !== '') yield { lines: Buffer.from(text), end: found.end, lastAt }
 }
 
-/** Reads these lines again by their numbers. A log whose lines were moved is read more than once. */
-async function* inOrder(
+/** A line that is as it was written. */
+interface IntactLine {
+  record: LogRecord
+  /** The part of the line that does not depend on its place. */
+  body: string
+  place: Leftover
+}
+
+/**
+ * The intact records whose appends are complete. A crash during an append leaves some of its records at the
+ * end of the log; its writer never acknowledged one of them, unless they are attested.
+ */
+async function* wholeAppends(
   medium: ReadableMedium,
   log: LogName,
-  lines: readonly IntactLine[],
-): AsyncGenerator<{ line: Line; header: CheckedHeader }> {
-  let next = 0
-  while (next < lines.length) {
-    const before = next
-    for await (const intact of intactLines(medium, log)) {
-      if (intact.header.seq !== lines[next]?.seq) continue
-      next += 1
-      yield intact
+  found: Salvage,
+): AsyncGenerator<IntactLine> {
+  let unfinished: IntactLine[] = []
+  let next = 1
+  for await (const line of readableRecords(medium, log, found)) {
+    const { seq, continued } = line.record
+    if (seq > next) {
+      found.missing.push({ from: next, to: seq - 1 })
+      yield* unfinished
+      unfinished = []
     }
-    if (next === before) throw new Error(`record ${lines[next]?.seq} is no longer there`)
+    next = seq + 1
+    unfinished.push(line)
+    if (continued && seq > found.attested) continue
+    yield* unfinished
+    unfinished = []
   }
+  found.unreadable.push(...unfinished.map(({ place }) => place))
+  next -= unfinished.length
+  if (next <= found.attested) found.missing.push({ from: next, to: found.attested })
+}
+
+/** How many lines are read before the event loop may run. */
+const linesPerLook = 32
+
+/** The intact lines in the order of their numbers, without those whose blobs are lost. */
+async function* readableRecords(
+  medium: ReadableMedium,
+  log: LogName,
+  found: Salvage,
+): AsyncGenerator<IntactLine> {
+  let [count, last] = [0, 0]
+  for await (const region of medium.regions(log, { from: 0, backwards: false }))
+    for (const line of linesForwards(region)) {
+      if (++count % linesPerLook === 0) await giveWay()
+      const intact = intactLine(line, log)
+      // A line that comes a second time was copied already, or is a part of the data of another record.
+      if (intact === undefined || intact.record.seq <= last) {
+        noteUnreadable(found, line)
+        continue
+      }
+      const { seq, blob, audit } = intact.record
+      last = seq
+      found.audited = Math.max(found.audited, audit?.count ?? 0)
+      if (blob === undefined || (await isBlobThere(medium, blob, found))) yield intact
+    }
+}
+
+function intactLine(line: Line, log: LogName): IntactLine | undefined {
+  const { bytes } = line
+  if (line.header === undefined || !isAsHashed(bytes, log)) return undefined
+  const record = ifPossible(() => parseLogRecord(bytes))
+  if (record === undefined) return undefined
+  const body = bytes.toString().replace(opening, '').replace(ending[log], '')
+  const place = { segment: line.region.segment, offset: line.offset, bytes: line.end - line.start }
+  return { record, body, place }
+}
+
+/** Does an audit line match its own hash, whatever line came before it? */
+function isAsHashed(line: Buffer, log: LogName): boolean {
+  const [, previous = ''] = ending.audit.exec(line.toString('latin1', Math.max(0, line.length - 240))) ?? []
+  return codecs[log].follows?.(line, previous) ?? true
 }
 
 /** The header of a line: its number, its group, and what it says about other lines. */
@@ -310,11 +244,55 @@ const ending: Record<LogName, RegExp> = {
   audit: /,"prev":"([0-9a-f]{64})","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/,
 }
 
-async function endOf(log: LogName, groups: AsyncIterable<LogGroup>): Promise<LogEnd> {
-  let last: LogEnd = emptyLogEnd(log)
-  for await (const { end } of groups) {
-    last = end
-    await giveWay()
+function noteUnreadable({ unreadable }: Salvage, { region: { segment }, offset, next }: Line): void {
+  const last = unreadable.at(-1)
+  if (last?.segment === segment && last.offset + last.bytes === offset) last.bytes = next - last.offset
+  else unreadable.push({ segment, offset, bytes: next - offset })
+}
+
+async function isBlobThere(
+  medium: ReadableMedium,
+  blob: BlobName,
+  { blobs, lostBlobs }: Salvage,
+): Promise<boolean> {
+  const { sha256 } = blob
+  if (!blobs.has(sha256) && !lostBlobs.has(sha256)) {
+    if ((await findBlob(medium, blob)) === undefined) lostBlobs.add(sha256)
+    else blobs.set(sha256, blob)
   }
-  return last
+  return blobs.has(sha256)
+}
+
+/** Creates a session of what is intact. */
+async function copySalvage(
+  target: Medium,
+  medium: ReadableMedium,
+  found: Record<LogName, Salvage>,
+  now: number,
+): Promise<string> {
+  const id = newSessionId()
+  const contents = {
+    groups: (log: LogName) => copiedGroups(medium, log, newSalvage(log, found[log].attested)),
+    async *blobs() {
+      for (const name of new Map([...found.journal.blobs, ...found.audit.blobs]).values())
+        yield { sha256: name.sha256, content: Buffer.from(await readBlob(medium, name)) }
+    },
+  }
+  const ends: LogEnds = { journal: found.journal.end, audit: found.audit.end }
+  await loadVerified(
+    target,
+    id,
+    contents,
+    { kind: 'repair', original: factsOnly(medium.manifest), ends },
+    now,
+  )
+  return id
+}
+
+/** The facts of the damaged session without its revisions: those attest records that the copy lacks. */
+function factsOnly(manifest: Manifest): Manifest {
+  const { session_id, store, created_at, labels } = manifest
+  const createdAt = Date.parse(created_at)
+  const made = { ...newManifest(session_id, store, createdAt), ...(labels && { labels }) }
+  return revised(made, createdAt, { kind: 'create', ...factsOf(manifest) })
 }

@@ -145,16 +145,13 @@ export const repairCommand = defineBareCommand({
     })
     return { ...repair, dry_run: isDryRun }
   },
-  render({ session_id, from, manifest_damaged, journal, audit, incomplete, blobs }) {
+  render({ session_id, from, manifest_damaged, journal, audit, blobs }) {
     const what = `${plural(journal.records, 'record')} and ${plural(audit.records, 'audit line')} of ${from}`
     return [
       session_id === null ? `${what} are intact: a repair would copy them` : `${session_id} has ${what}`,
       ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool and workspace'] : []),
       ...renderMissing('journal', journal),
       ...renderMissing('audit log', audit),
-      ...incomplete.map(
-        (range) => `  journal: ${numbersOf(range)} written together with one that is missing`,
-      ),
       ...blobs.map((sha256) => `  blob ${visibleText(sha256)} is missing or changed`),
       `${from} stays as it is; \`stint sessions rm ${from}\` moves it to the trash`,
     ].join('\n')
