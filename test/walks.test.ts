@@ -58,7 +58,7 @@ const walks: Walk[] = [
     entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/'],
-    maxFiles: 12,
+    maxFiles: 8,
   },
 ]
 

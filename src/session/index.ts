@@ -4,7 +4,7 @@
  */
 import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
-import { sessionsDirectoryIn } from './files/sessions-home.ts'
+import { sessionsDirectoryIn } from './files/session-directory.ts'
 import { byLastActivity } from './manifest.ts'
 import type { Repair, repairSession as repair } from './repair.ts'
 import type { ListOptions, SessionSummary } from './store.ts'
@@ -30,7 +30,7 @@ export {
   parseHolder,
   sessionState,
   silenceMs,
-} from './holder.ts'
+} from './files/lock-record.ts'
 export {
   codecs,
   emptyLogEnds,

@@ -51,7 +51,8 @@ export interface DamagedSession {
 /**
  * Copies every intact record of both logs of a damaged session into a new one, whole or not at all, and
  * changes nothing in the damaged one; a dry run only says what it would copy. `ARG_ERROR` if it is not
- * damaged, `SESSION_LOCKED` while it is held. It reads the logs twice: to know what is intact, and to copy it.
+ * damaged, `SESSION_LOCKED` while it is held. It reads the logs twice: to know what is intact, and to copy
+ * it.
  */
 export async function repairSession(
   target: Medium,

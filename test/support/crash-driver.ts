@@ -81,7 +81,7 @@ export class SimulatedMedium implements Medium {
 
   async create(manifest: Manifest, hold: SessionHold): Promise<HeldMedium> {
     return await coded(async () => {
-      using staged = await StagedSession.make({ disk: this.#disk, sessions })
+      using staged = await StagedSession.make(this.#disk, sessions)
       const acquired = this.#locks.acquire(manifest.session_id, hold.kind, 0)
       await staged.writeNewSession(manifest)
       const directory = await staged.publish(manifest)
@@ -125,7 +125,7 @@ export class SimulatedMedium implements Medium {
 
   async load(manifest: Manifest, contents: SessionContents): Promise<void> {
     await coded(async () => {
-      using staged = await StagedSession.make({ disk: this.#disk, sessions })
+      using staged = await StagedSession.make(this.#disk, sessions)
       await staged.load(manifest, contents)
       await staged.publish(manifest)
     })

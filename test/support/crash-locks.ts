@@ -1,9 +1,5 @@
-import {
-  type AcquiredLock,
-  lockStanding,
-  type SessionLock,
-  type SessionLockRecord,
-} from '../../src/session/files/session-lock.ts'
+import { lockStanding, type SessionLockRecord } from '../../src/session/files/lock-record.ts'
+import type { AcquiredLock, SessionLock } from '../../src/session/files/session-lock.ts'
 import type { LogPositions } from '../../src/session/files/log-files.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'

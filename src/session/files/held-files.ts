@@ -20,9 +20,8 @@ import {
 } from './log-files.ts'
 import { lastRecordIn } from './list-sessions.ts'
 import { ReadableFiles } from './readable-files.ts'
-import { formatManifest } from './session-directory.ts'
+import { formatManifest, type FoundSession } from './session-directory.ts'
 import { type AcquiredLock, undoAcquire } from './session-lock.ts'
-import type { FoundSession } from './sessions-home.ts'
 
 /** A session that this process has taken, and why. */
 export interface TakenSession extends FoundSession {

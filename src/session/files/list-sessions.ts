@@ -1,19 +1,19 @@
-import { lstatSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { lstatSync, readdirSync, renameSync, unlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import type { Disk } from '../../base/fs/disk.ts'
-import { homeError } from '../../base/fs/home.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
+import { homeError, withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
-import { ownDirectoryProblem } from '../../base/fs/private-file.ts'
+import { createPrivateFile, ensureOwnDirectory, ownDirectoryProblem } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
-import { sessionState } from '../holder.ts'
+import { isSessionId } from '../../base/text/id.ts'
 import { type CheckedHeader, linesBackwards } from '../log/record.ts'
 import { attestedBy, byLastActivity, type Manifest, matchesFilter, summarize } from '../manifest.ts'
 import type { ListOptions, SessionSummary } from '../store.ts'
 import { backwardRegions } from './regions.ts'
-import { SessionDirectory } from './session-directory.ts'
-import { type ObservedLock, observeLock } from './session-lock.ts'
-import { filesystemId, readActivities, sessionIdsIn } from './sessions-home.ts'
+import { filesystemId, SessionDirectory } from './session-directory.ts'
+import { type ObservedLock, observeLock, sessionState } from './lock-record.ts'
 
 /**
  * Lists the sessions in a directory, in no particular order, and writes nothing. With `newest`, it reads only
@@ -118,4 +118,58 @@ export function lastRecordIn({ logs }: SessionDirectory, manifest: Manifest): Ch
     for (const { header } of linesBackwards(region))
       if (header !== undefined && (header.seq <= attested || !header.continued)) return header
   return undefined
+}
+
+/** The ids of all directories that can be sessions; whether each can be read, only reading it shows. */
+export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
+  withHomeErrors(dirname(sessions), 'list the sessions', () => listIfExists(disk, sessions)).filter(
+    isSessionId,
+  )
+
+/**
+ * For lists, `sessions/.recent/` has an empty file `<id>@<ms>` a session: the latest time that its last
+ * record can have. So one directory listing orders all sessions. Nothing is synced: a session whose name is
+ * missing is read by every list.
+ */
+const recentName = '.recent'
+
+/** Renames the file of the session in a directory; makes it if it is missing. */
+export function noteActivity(root: string, before: number | undefined, latestAt: number): void {
+  const path = recentPath(root, latestAt)
+  try {
+    if (before !== undefined && renameIfThere(recentPath(root, before), path)) return
+    if (ensureOwnDirectory(dirname(path)) === undefined) createPrivateFile(path, '')
+  } catch (error) {
+    // Lists would believe the old name. Without it, they read the session.
+    if (errorCode(error) !== 'EEXIST' && before !== undefined) forgetActivity(root, before)
+  }
+}
+
+/** Removes the file of a session that goes to the trash. This works on a full disk, too. */
+export function forgetActivity(root: string, latestAt: number): void {
+  ifPossible(() => unlinkSync(recentPath(root, latestAt)))
+}
+
+/** The latest time that the last record of each session can have, by id. */
+function readActivities(sessions: string): Map<string, number> {
+  const activities = new Map<string, number>()
+  for (const name of ifPossible(() => readdirSync(join(sessions, recentName))) ?? []) {
+    const [, id = '', digits = ''] = /^([^@]+)@(\d{1,15})$/.exec(name) ?? []
+    // A power cut, or two processes at once, may leave several: the latest one counts.
+    if (id !== '') activities.set(id, Math.max(Number(digits), activities.get(id) ?? 0))
+  }
+  return activities
+}
+
+const recentPath = (root: string, latestAt: number): string =>
+  join(dirname(root), recentName, `${basename(root)}@${latestAt}`)
+
+function renameIfThere(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw error
+  }
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
-import { isCount } from '../../base/text/fields.ts'
-import { emptyLogEnd, type LogEnd, type LogName, parseLogEnd } from '../log/codec.ts'
+import { emptyLogEnd, type LogEnd, type LogName } from '../log/codec.ts'
 
 /**
  * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are
@@ -46,16 +45,6 @@ export const logStart = (log: LogName): Position => ({
   segment: firstSegment(log),
   offset: 0,
 })
-
-/** A position read from stored JSON, which may be damaged; undefined if it is invalid. */
-export function parsePosition(value: unknown): Position | undefined {
-  const end = parseLogEnd(value)
-  if (end === undefined) return undefined
-  const { segment, offset } = value as Record<string, unknown>
-  // The segment becomes part of a path: no slash, and no dot but the last.
-  if (!isCount(offset) || typeof segment !== 'string' || !/^[a-z0-9-]+\.log$/.test(segment)) return undefined
-  return { ...end, segment, offset }
-}
 
 export const firstSegment = (log: LogName): string => `${log}.log`
 

@@ -1,37 +1,43 @@
-import { unlinkSync } from 'node:fs'
+import { lstatSync, unlinkSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
-import { type Disk, listIfExists } from '../../base/fs/disk.ts'
-import { assertHomeFormat, ensureHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { adaptiveDiskAt } from '../../base/fs/adaptive-disk.ts'
+import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
+import {
+  assertHomeFormat,
+  assertOwnHomeDirectory,
+  ensureHome,
+  ensureHomeDirectory,
+  stintHome,
+  withHomeErrors,
+} from '../../base/fs/home.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { giveWay } from '../../base/process/event-loop.ts'
 import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
-import { ulid } from '../../base/text/id.ts'
 import { type BuiltInMedium, createStore, type RemovedSession, type SessionFiles } from '../create-store.ts'
-import { type Manifest, newManifest } from '../manifest.ts'
+import { type Manifest, newManifest, parseManifest } from '../manifest.ts'
 import type { HeldMedium, ReadableMedium, SessionContents, SessionHold } from '../medium.ts'
 import type { DamagedSession } from '../repair.ts'
-import { checkSessionId, sessionLocked } from '../session-errors.ts'
+import { checkSessionId, sessionNotFound } from '../session-errors.ts'
 import type { ListOptions, RemoveOptions, SessionStore, SessionSummary } from '../store.ts'
 import { defaultSizes } from './file-log.ts'
 import { HeldFiles } from './held-files.ts'
-import { listSessions } from './list-sessions.ts'
+import { listSessions, sessionIdsIn } from './list-sessions.ts'
+import { observeLock } from './lock-record.ts'
 import { ReadableFiles } from './readable-files.ts'
-import { withFileErrors } from './session-directory.ts'
-import { acquireLock, type AcquiredLock, createLock, observeLock, undoAcquire } from './session-lock.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
   type FoundSession,
-  forgetActivity,
-  listRemovedSessions,
-  restoreRemovedSession,
-  sessionIdsIn,
-  SessionsHome,
-  syncMove,
-} from './sessions-home.ts'
+  SessionDirectory,
+  sessionsDirectoryIn,
+  withFileErrors,
+} from './session-directory.ts'
+import { acquireLock, type AcquiredLock, createLock, undoAcquire } from './session-lock.ts'
 import { StagedSession } from './staged-session.ts'
+import { listRemovedSessions, moveSessionToTrash, restoreRemovedSession } from './trash.ts'
 
 export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
@@ -66,7 +72,7 @@ export class FilesMedium implements BuiltInMedium {
     return await withFileErrors(`create session ${id}`, undefined, async () => {
       this.#home.ensure()
       await this.#home.syncName()
-      using staged = await StagedSession.make(this.#home)
+      using staged = await StagedSession.make(this.#home.disk, this.#home.sessions)
       const { root } = this.#home.directoryOf(id).paths
       const lock = await createLock(staged.directory.paths.root, root, id, hold, this.#home.clock.now())
       await staged.writeNewSession(manifest)
@@ -109,7 +115,7 @@ export class FilesMedium implements BuiltInMedium {
     await withFileErrors(`create session ${manifest.session_id}`, undefined, async () => {
       this.#home.ensure()
       await this.#home.syncName()
-      using staged = await StagedSession.make(this.#home)
+      using staged = await StagedSession.make(this.#home.disk, this.#home.sessions)
       await staged.load(manifest, contents)
       await staged.publish(manifest)
     })
@@ -121,34 +127,14 @@ export class FilesMedium implements BuiltInMedium {
   }
 
   async remove(id: string, { purge = false }: RemoveOptions): Promise<void> {
-    const { root } = this.#home.locate(id).paths
-    const trashed = await this.#removeToTrash(id)
+    const directory = this.#home.locate(id)
+    const { root } = directory.paths
+    const trashed = await withFileErrors(`remove session ${id}`, root, () =>
+      moveSessionToTrash(directory, this.#home.trash),
+    )
     // In the thread pool: a session may have gigabytes. `force`, because a sweep may delete it meanwhile.
     const doing = `delete session ${id}, which is in the trash`
     if (purge) await withFileErrors(doing, root, () => rm(trashed, { recursive: true, force: true }))
-  }
-
-  /**
-   * Moves a session to the trash, and returns where it is then. Takes no lock, which would need room on a
-   * full disk: a process that opens the session at this moment has no lock after its next sync: `FENCED`.
-   */
-  async #removeToTrash(id: string): Promise<string> {
-    // A session whose manifest is invalid can be removed, too.
-    const directory = this.#home.locate(id)
-    const { root } = directory.paths
-    const { disk, trash } = this.#home
-    return await withFileErrors(`remove session ${id}`, root, async () => {
-      const manifest = directory.readManifest()
-      if (manifest !== undefined) assertFilesystemManifest(manifest)
-      const { standing, record } = await observeLock(root)
-      if (standing === 'held') throw sessionLocked(id, record?.holder)
-      ensureHomeDirectory(trash)
-      const trashed = join(trash, listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id)
-      await disk.rename(root, trashed)
-      await syncMove(disk, root, trashed)
-      if (record?.latestAt !== undefined) forgetActivity(root, record.latestAt)
-      return trashed
-    })
   }
 
   async noteDamage(id: string, what: string | undefined): Promise<void> {
@@ -176,12 +162,17 @@ export class FilesMedium implements BuiltInMedium {
   }
 
   async removed(): Promise<RemovedSession[]> {
-    return withHomeErrors(this.#home.path, 'list the trash', () => listRemovedSessions(this.#home))
+    return withHomeErrors(this.#home.path, 'list the trash', () =>
+      listRemovedSessions(this.#home.disk, this.#home.trash),
+    )
   }
 
   async restore(name: string): Promise<string> {
     this.#home.ensure()
-    return await withFileErrors(`restore ${name}`, undefined, () => restoreRemovedSession(this.#home, name))
+    return await withFileErrors(`restore ${name}`, undefined, async () => {
+      await this.#home.syncName()
+      return await restoreRemovedSession(this.#home, name)
+    })
   }
 
   get files(): SessionFiles {
@@ -197,6 +188,80 @@ export class FilesMedium implements BuiltInMedium {
       },
       readDamaged: (id) => readDamaged(home, id),
     }
+  }
+}
+
+/** The sessions of one home. */
+class SessionsHome {
+  readonly path: string
+  readonly sessions: string
+  readonly trash: string
+  readonly clock: Clock
+  readonly #disk: Disk | undefined
+  #isNameSynced = false
+
+  constructor(path: string, disk: Disk | undefined, clock: Clock) {
+    this.path = path
+    this.sessions = sessionsDirectoryIn(path)
+    this.trash = join(path, 'trash')
+    this.#disk = disk
+    this.clock = clock
+  }
+
+  /** The disk that has the directory of all sessions. */
+  get disk(): Disk {
+    return this.#disk ?? adaptiveDiskAt(this.sessions)
+  }
+
+  /** Makes the directory of all sessions, or checks the one that exists. */
+  ensure(): void {
+    ensureHome(this.path)
+    ensureHomeDirectory(this.sessions)
+  }
+
+  /** Makes the name of the directory of all sessions durable. */
+  async syncName(): Promise<void> {
+    if (this.#isNameSynced) return
+    const { disk } = this
+    await disk.syncDirectory(this.path)
+    try {
+      await disk.syncDirectory(dirname(this.path))
+    } catch {
+      // The parent of the home may belong to another user, and not be readable.
+    }
+    this.#isNameSynced = true
+  }
+
+  /** The directory of a session, whether or not it exists. */
+  directoryOf(id: string): SessionDirectory {
+    checkSessionId(id)
+    return new SessionDirectory(this.disk, join(this.sessions, id))
+  }
+
+  /** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` for a link or another user's directory. */
+  locate(id: string): SessionDirectory {
+    const directory = this.directoryOf(id)
+    const { root } = directory.paths
+    const stat = this.#find(id, () => lstatSync(root, { throwIfNoEntry: false }))
+    assertOwnHomeDirectory(root, stat)
+    return directory
+  }
+
+  /** Finds a session. Its manifest is read first, because it tells whether this store wrote the session. */
+  find(id: string): FoundSession {
+    const directory = this.locate(id)
+    const path = directory.paths.manifest
+    const manifest = parseManifest(this.#find(id, () => readFile(this.disk, path)).toString())
+    if (manifest === undefined || manifest.session_id !== id)
+      throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} is invalid: ${path}`)
+    assertFilesystemManifest(manifest)
+    return { directory, manifest }
+  }
+
+  #find<Result>(id: string, find: () => Result | undefined): Result {
+    const result = withHomeErrors(this.path, `look for session ${id}`, find)
+    if (result === undefined) throw sessionNotFound(id)
+    return result
   }
 }
 

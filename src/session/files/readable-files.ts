@@ -6,9 +6,13 @@ import type { SessionSummary } from '../store.ts'
 import { readSummary } from './list-sessions.ts'
 import { type LogPositions, namedSeq } from './log-files.ts'
 import { backwardRegions, forwardRegions } from './regions.ts'
-import { type SessionDirectory, sessionFileError, withFileErrors } from './session-directory.ts'
-import type { ObservedLock } from './session-lock.ts'
-import type { FoundSession } from './sessions-home.ts'
+import {
+  type FoundSession,
+  type SessionDirectory,
+  sessionFileError,
+  withFileErrors,
+} from './session-directory.ts'
+import type { ObservedLock } from './lock-record.ts'
 
 /** A session in plain files. Takes no lock and changes nothing. */
 export class ReadableFiles implements ReadableMedium {

@@ -18,8 +18,24 @@ import { giveWay } from '../../base/process/event-loop.ts'
 import type { LogName } from '../log/codec.ts'
 import { headName } from '../log/snapshot.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
-import { sessionNotFound } from '../session-errors.ts'
+import { assertWrittenBy, sessionNotFound } from '../session-errors.ts'
 import { type LogFiles, parseSegmentName } from './log-files.ts'
+
+/** The id of this store, which each of its manifests names. */
+export const filesystemId = 'filesystem'
+
+/** The directory of all sessions in a home. */
+export const sessionsDirectoryIn = (home: string): string => join(home, 'sessions')
+
+/** A session and its manifest. */
+export interface FoundSession {
+  directory: SessionDirectory
+  manifest: Manifest
+}
+
+/** `RESUME_MISMATCH` if another store wrote the manifest. */
+export const assertFilesystemManifest = ({ session_id: id, store }: Manifest): void =>
+  assertWrittenBy(filesystemId, id, store)
 
 /** The paths of a session. */
 export type SessionPaths = ReturnType<typeof pathsIn>

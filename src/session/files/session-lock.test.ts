@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { filesystemStore } from './medium.ts'
-import { acquireLock, observeLock } from './session-lock.ts'
+import { observeLock } from './lock-record.ts'
+import { acquireLock } from './session-lock.ts'
 
 test('a holder that closes its session while it is judged, and then ends, has not crashed', async () => {
   await using world = new World()

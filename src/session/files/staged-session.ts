@@ -2,7 +2,14 @@ import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceOnDisk } from '../../base/fs/atomic-file.ts'
-import { closing, ensureDirectory, listIfExists, nodeDisk, writeInPieces } from '../../base/fs/disk.ts'
+import {
+  closing,
+  type Disk,
+  ensureDirectory,
+  listIfExists,
+  nodeDisk,
+  writeInPieces,
+} from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { SpaceCounter, measureTree } from '../../base/fs/measure-tree.ts'
@@ -15,8 +22,7 @@ import type { Manifest } from '../manifest.ts'
 import type { SessionContents } from '../medium.ts'
 import { sessionExists } from '../session-errors.ts'
 import { firstSegment } from './log-files.ts'
-import { formatManifest, SessionDirectory } from './session-directory.ts'
-import { sessionsDirectoryIn, type SessionsHome } from './sessions-home.ts'
+import { formatManifest, SessionDirectory, sessionsDirectoryIn } from './session-directory.ts'
 
 /**
  * A session that is being created, under a name that no reader looks at. It is published, whole, by one
@@ -27,7 +33,7 @@ export class StagedSession implements Disposable {
   #isPublished = false
 
   /** Makes an empty staged session. */
-  static async make({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>): Promise<StagedSession> {
+  static async make(disk: Disk, sessions: string): Promise<StagedSession> {
     const directory = new SessionDirectory(disk, join(sessions, `.new-${process.pid}-${ulid()}`))
     await disk.makeDirectory(directory.paths.root)
     return new StagedSession(directory)
