@@ -50,9 +50,9 @@ export const listCommand = defineBareCommand({
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
     const store = await openStore(options.store, context.warn)
     const count = all ? Number.POSITIVE_INFINITY : (limit ?? defaultLimit)
-    const isAny = tool === undefined && workspace === undefined && state === undefined
+    const isFiltered = tool !== undefined || workspace !== undefined || state !== undefined
     return await showWork('reading', context, async () => {
-      if (isAny && sort !== 'size') {
+      if (!all && !isFiltered && sort !== 'size') {
         const { sessions, total } = await listNewest(store, count)
         return { sessions: sessions.map(describeSession), total }
       }

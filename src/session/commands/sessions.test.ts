@@ -25,7 +25,7 @@ test('list shows the newest 20 sessions with their facts and states, and all of 
   })
   expect(dataOf(await world.run('list', '--all')).sessions).toHaveLength(25)
   expect(dataOf(await world.run('list', '--limit', '3')).sessions).toHaveLength(3)
-  expect(dataOf(await world.run('list', '--tool', 'other'))).toEqual({ sessions: [], total: 0, space: null })
+  expect(dataOf(await world.run('list', '--tool', 'other'))).toEqual({ sessions: [], total: 0 })
   expect(errorOf(await world.run('list', '--all', '--limit', '3'))?.code).toBe('ARG_ERROR')
 })
 
