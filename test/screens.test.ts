@@ -74,7 +74,6 @@ const commands = [
   'sessions list --state crashed',
   'sessions list --sort size',
   'sessions search schema',
-  'audit query --all',
   'temp list',
   'temp stats',
   'lock status',

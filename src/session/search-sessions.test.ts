@@ -2,7 +2,6 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { SessionWorld } from '../../test/support/session-world.ts'
 import { collect, fieldsOf } from '../testing/conformance-case.ts'
-import { Needle } from './search-sessions.ts'
 
 /** Makes a session whose journal has this many bytes, and a needle in some of its records. */
 async function makeLarge(world: SessionWorld, id: string, bytes: number, needleAt: readonly number[]) {
@@ -99,13 +98,4 @@ test('timers of the program fire while a search goes on, hits or not', async () 
     clearInterval(timer)
     expect(ticks, String(pattern)).toBeGreaterThan(1)
   }
-})
-
-test('the place of a needle is the same as that of its bytes', () => {
-  const text = Buffer.from('{"a":"b","text":"te text test"} ""text""')
-  for (const needle of ['"text"', 'te', 'x', '"', '""', 'none', '"te t', '"b","text":"te text', '} "'])
-    for (let from = 0; from < text.length; from++)
-      expect(new Needle(needle).indexIn(text, from), `${needle} from ${from}`).toBe(
-        text.indexOf(needle, from),
-      )
 })

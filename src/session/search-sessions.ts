@@ -47,7 +47,7 @@ async function* searchLog(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<FoundRecord> {
   const blobs = new BlobSearch(medium, query, onBytes)
-  const needles = query.needles && [...query.needles, blobField].map((text) => new Needle(text))
+  const needles = query.needles && [...query.needles, blobField].map((text) => Buffer.from(text))
   let lastWhole: number | undefined
   for await (const region of medium.regions('journal', { from: Number.MAX_SAFE_INTEGER, backwards: true })) {
     onBytes(region.bytes.length)
@@ -74,7 +74,7 @@ async function findIn(line: Buffer, query: SearchQuery, blobs: BlobSearch): Prom
 }
 
 /** The lines of a region that have a needle, each from its first byte to its newline; all without needles. */
-function linesWith(region: Buffer, needles: readonly Needle[] | undefined): [start: number, end: number][] {
+function linesWith(region: Buffer, needles: readonly Buffer[] | undefined): [start: number, end: number][] {
   const lines = new Map<number, number>()
   const add = (at: number): number => {
     const end = region.indexOf(newline, at)
@@ -83,7 +83,7 @@ function linesWith(region: Buffer, needles: readonly Needle[] | undefined): [sta
   }
   if (needles === undefined) for (let at = 0; at < region.length;) at = add(at)
   for (const needle of needles ?? [])
-    for (let at = needle.indexIn(region, 0); at >= 0;) at = needle.indexIn(region, add(at))
+    for (let at = region.indexOf(needle); at >= 0;) at = region.indexOf(needle, add(at))
   return [...lines].sort(([a], [b]) => a - b)
 }
 
@@ -127,36 +127,5 @@ class BlobSearch {
       await giveWay()
     }
     return undefined
-  }
-}
-
-/** Bytes that lines of JSON are full of, the most frequent first: a search for one of them stops often. */
-const frequent = '": etaoinsr,1023456789hldcumfpgwybvk{}[].-_/'
-
-/** A string to be found in bytes. The search begins with its rarest byte, which skips most of the others. */
-export class Needle {
-  readonly #bytes: Buffer
-  readonly #rest: Buffer
-  readonly #before: number
-
-  constructor(text: string) {
-    this.#bytes = Buffer.from(text)
-    const ranks = Array.from(this.#bytes, (byte) => {
-      const rank = frequent.indexOf(String.fromCharCode(byte))
-      return rank < 0 ? frequent.length : rank
-    })
-    this.#before = Math.max(0, ranks.indexOf(ranks.reduce((most, rank) => Math.max(most, rank), 0)))
-    this.#rest = this.#bytes.subarray(this.#before)
-  }
-
-  /** Where the needle begins, from an offset on; -1 if it is not there. */
-  indexIn(bytes: Buffer, from: number): number {
-    for (let at = from + this.#before; ; at += 1) {
-      at = bytes.indexOf(this.#rest, at)
-      if (at < 0) return -1
-      const start = at - this.#before
-      if (this.#before === 0 || this.#bytes.compare(bytes, start, start + this.#bytes.length) === 0)
-        return start
-    }
   }
 }

@@ -384,7 +384,6 @@ export const faultedCommands: readonly FaultedCommand[] = [
     faults: (ended) => (ended.answer.result.stderr.includes('not searched') ? [] : reading(hitsOf)(ended)),
   },
   { title: 'audit show', args: ['audit', 'show', 'mine', '--json'], faults: reading() },
-  { title: 'audit query', args: ['audit', 'query', 'mine', '--json'], faults: reading() },
   { title: 'audit verify', args: ['audit', 'verify', 'mine', '--json'], faults: reading() },
   {
     title: 'sweep',

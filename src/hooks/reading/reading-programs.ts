@@ -416,7 +416,6 @@ export const changingGitCommands = (): readonly string[] =>
 
 /** The commands of stint that only show something. None of their options writes. */
 export const readingStintCommands = (): readonly string[] => [
-  'audit query',
   'audit show',
   'changes',
   'diff',

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 
 async function makeAudited(world: SessionWorld): Promise<void> {
@@ -36,23 +36,20 @@ test('show joins intents and outcomes, and lists acts without an outcome as unse
   )
 })
 
-test('query selects the newest lines by time, action, type, key and outcome', async () => {
+test('show selects acts by time and outcome', async () => {
   await using world = new SessionWorld()
   await makeAudited(world)
-  const seqs = async (...args: string[]): Promise<number[]> =>
-    dataOf(await world.audit('query', 'mine', ...args)).lines.map(({ seq }: { seq: number }) => seq)
-  expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6])
-  expect(await seqs('--action', 'shell')).toEqual([1, 2, 3, 4])
-  expect(await seqs('--action', 'shell', '--limit', '2')).toEqual([3, 4])
-  expect(await seqs('--type', 'intent')).toEqual([1, 3, 6])
-  expect(await seqs('--key', 'k1')).toEqual([1, 2])
-  expect(await seqs('--failed')).toEqual([4])
-  expect(await seqs('--since', '1h')).toHaveLength(6)
-  expect(await seqs('--since', '0s')).toEqual([])
-  expect(dataOf(await world.audit('query', 'mine', '--limit', '0'))).toMatchObject({ matching: 6, lines: [] })
-  expect(errorOf(await world.audit('query', 'mine', '--since', 'yesterday'))?.code).toBe('ARG_ERROR')
-  expect(errorOf(await world.audit('query', '..'))?.code).toBe('SESSION_ID_INVALID')
-  expect(errorOf(await world.audit('query', 'gone'))?.code).toBe('NOT_FOUND')
+  const subjects = async (...args: string[]): Promise<string[]> =>
+    dataOf(await world.audit('show', 'mine', ...args)).acts.map(({ subject }: { subject: string }) => subject)
+  expect(await subjects()).toEqual(['ls', 'rm x', 'the plan', 'prod'])
+  expect(await subjects('--failed')).toEqual(['rm x'])
+  expect(await subjects('--since', '1h')).toHaveLength(4)
+  expect(await subjects('--since', '0s')).toEqual([])
+  expect(await subjects('--limit', '2')).toEqual(['the plan', 'prod'])
+  expect(dataOf(await world.audit('show', 'mine', '--limit', '1', '--all')).acts).toHaveLength(4)
+  expect(errorOf(await world.audit('show', 'mine', '--since', 'yesterday'))?.code).toBe('ARG_ERROR')
+  expect(errorOf(await world.audit('show', '..'))?.code).toBe('SESSION_ID_INVALID')
+  expect(errorOf(await world.audit('show', 'gone'))?.code).toBe('NOT_FOUND')
 })
 
 const changes: [string, (lines: string[]) => string[]][] = [
@@ -61,53 +58,16 @@ const changes: [string, (lines: string[]) => string[]][] = [
   ['moved', ([a = '', b = '', ...rest]) => [b, a, ...rest]],
   ['cut off', (lines) => lines.slice(0, -1)],
 ]
-test.each(changes)('verify, show and query report a line that was %s', async (_, change) => {
+test.each(changes)('verify and show report a line that was %s', async (_, change) => {
   await using world = new SessionWorld()
   await makeAudited(world)
   const whole = dataOf(await world.audit('verify', 'mine'))
   expect(whole).toMatchObject({ lines: 6, state: 'whole', head: expect.stringMatching(/^[0-9a-f]{64}$/) })
   const log = world.path('mine', 'audit/audit.log')
   writeFileSync(log, `${change(readFileSync(log, 'utf8').trimEnd().split('\n')).join('\n')}\n`)
-  for (const command of ['verify', 'show', 'query']) {
+  for (const command of ['verify', 'show']) {
     const result = await world.audit(command, 'mine')
     expect([result.code, errorOf(result)?.code], command).toEqual([4, 'AUDIT_CORRUPT'])
     expect(dataOf(result)).toMatchObject({ session_id: 'mine' })
   }
-})
-
-test('query --all prints the lines of all sessions as text or JSON lines, with the same filters', async () => {
-  await using world = new SessionWorld()
-  await makeAudited(world)
-  await using other = await world.store.create({ id: 'other' })
-  await other.audit({ action: 'mail', subject: '=cmd("x"), then\nmore', detail: { to: 'ada' } })
-  await other.close()
-  const query = (...args: string[]) => world.stint(['audit', 'query', '--all', ...args])
-  const objects = jsonLines((await query('--json')).stdout)
-  expect(objects.map(({ session_id, seq }) => session_id + seq)).toEqual([
-    'other1',
-    ...[1, 2, 3, 4, 5, 6].map((seq) => `mine${seq}`),
-  ])
-  const failed = jsonLines((await query('--failed', '--json')).stdout)
-  expect(failed).toMatchObject([{ session_id: 'mine', action: 'shell', ok: false }])
-  expect(jsonLines((await query('--key', 'k1', '--json')).stdout)).toHaveLength(2)
-  const limited = jsonLines((await query('--limit', '1', '--json')).stdout)
-  expect(limited.map(({ session_id, seq }) => session_id + seq)).toEqual(['other1', 'mine6'])
-  const text = await world.stint(['audit', 'query', '--all', '--action', 'mail'], {
-    env: { STINT_OUTPUT: 'text' },
-  })
-  expect(text.stdout).toMatch(/^other  1  [^]*mail/)
-  expect((await query('mine')).code).toBe(2)
-})
-
-test('query --all goes on after a damaged log, and then fails', async () => {
-  await using world = new SessionWorld()
-  await makeAudited(world)
-  world.damage('mine', 3, 'audit/audit.log')
-  await using other = await world.store.create({ id: 'older' })
-  await other.audit({ action: 'mail' })
-  await other.close()
-  const { code, stdout, stderr } = await world.stint(['audit', 'query', '--all', '--json'])
-  expect([code, jsonLines(stdout).length]).toEqual([4, 3])
-  expect(stderr).toContain('mine: line 3 is missing or changed')
-  expect(stderr).toContain('AUDIT_CORRUPT')
 })

@@ -7,7 +7,6 @@ import { openProgressBar } from '../../cli/terminal/progress.ts'
 import { formatTime, plural, utcOption, type Zone } from '../../cli/text/format.ts'
 import { type CommandGroup, defineBareCommand } from '../../command/define-command.ts'
 import { auditDamage, type AuditRecord } from '../index.ts'
-import { NewestItems, readAuditLines } from './audit-query.ts'
 import { openNamed } from './which-session.ts'
 
 const verifyCommand = defineBareCommand({
@@ -45,21 +44,30 @@ const auditShowCommand = defineBareCommand({
       help: `how many of the newest (${defaultLimit}); unsettled ones are always shown`,
     },
     all: { type: 'boolean', help: 'all of them' },
+    since: { type: 'duration', value: 'D', help: 'only acts of the last D, such as 1h' },
+    failed: { type: 'boolean', help: 'only acts that failed' },
     ...utcOption,
     ...storeOption,
   },
   positionals: 'ID',
   examples: [
     ['stint audit show mine', 'the newest 50'],
+    ['stint audit show mine --failed --since 7d', 'what went wrong this week'],
     ['stint audit show mine --all --json', 'for scripts'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const session = await openNamed(options.store, positionals, warn)
-    const acts = new ActTable(options.all ? Number.MAX_SAFE_INTEGER : (options.limit ?? defaultLimit))
-    const damage = await readAuditLines(session, (record) => acts.take(record))
-    const data = { session_id: session.id, acts: acts.acts, total: acts.total }
+    const { id, store } = await openNamed(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
+    const from = Date.now() - (options.since ?? Number.POSITIVE_INFINITY)
+    const all = await actsOf(inspection.audit())
+    const matching = all.filter(({ at, state }) => at >= from && (!options.failed || state === 'failed'))
+    const limit = options.all ? all.length : (options.limit ?? defaultLimit)
+    const firstShown = matching.length - limit
+    const acts = matching.filter(({ state }, index) => index >= firstShown || state === 'unsettled')
+    const data = { session_id: id, acts, total: matching.length }
+    const damage = auditDamage(id, (await inspection.health()).audit)
     if (damage === undefined) return data
-    say(renderActs(data.acts, data.total, options))
+    say(renderActs(acts, data.total, options))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
   render: ({ acts, total }, _, { options }) => renderActs(acts, total, options),
@@ -97,55 +105,51 @@ interface ShownAct {
   detail: unknown
 }
 
-/** Joins intents and outcomes, line by line; keeps the newest acts and all that are unsettled. */
-class ActTable {
-  readonly #newest: NewestItems<ShownAct>
-  readonly #open = new Map<string, ShownAct>()
-  total = 0
-
-  constructor(limit: number) {
-    this.#newest = new NewestItems(limit)
-  }
-
-  take(record: AuditRecord): void {
+/** Joins the intents and outcomes of an audit log; oldest act first. */
+async function actsOf(records: AsyncIterable<AuditRecord>): Promise<ShownAct[]> {
+  const acts: ShownAct[] = []
+  const unsettled = new Map<string, ShownAct>()
+  for await (const record of records) {
     const { type, act, at, ok, error, detail } = record
-    const begun = type === 'outcome' && act !== undefined ? this.#open.get(act) : undefined
+    const begun = type === 'outcome' && act !== undefined ? unsettled.get(act) : undefined
     if (begun === undefined) {
-      this.#add(record)
-      return
+      const shown = shownAct(record)
+      acts.push(shown)
+      if (type === 'intent' && act !== undefined) unsettled.set(act, shown)
+      continue
     }
-    this.#open.delete(act as string)
+    unsettled.delete(begun.act ?? '')
     begun.state = ok === false ? 'failed' : 'done'
     begun.duration_ms = at - begun.at
     begun.error = error?.message ?? null
     begun.detail ??= detail ?? null
   }
-
-  /** The acts that were kept, oldest first. */
-  get acts(): ShownAct[] {
-    const newest = this.#newest.items
-    const kept = new Set(newest)
-    return [...[...this.#open.values()].filter((act) => !kept.has(act)), ...newest]
-  }
-
-  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditRecord): void {
-    const shown: ShownAct = {
-      seq,
-      at,
-      action,
-      subject: subject ?? null,
-      key: key ?? null,
-      act: act ?? null,
-      state: type === 'intent' ? 'unsettled' : type === 'note' ? 'note' : ok === false ? 'failed' : 'done',
-      duration_ms: null,
-      error: error?.message ?? null,
-      detail: detail ?? null,
-    }
-    this.total += 1
-    if (type === 'intent' && act !== undefined) this.#open.set(act, shown)
-    this.#newest.push(shown)
-  }
+  return acts
 }
+
+const shownAct = ({
+  seq,
+  at,
+  type,
+  act,
+  action,
+  subject,
+  key,
+  ok,
+  error,
+  detail,
+}: AuditRecord): ShownAct => ({
+  seq,
+  at,
+  action,
+  subject: subject ?? null,
+  key: key ?? null,
+  act: act ?? null,
+  state: type === 'intent' ? 'unsettled' : type === 'note' ? 'note' : ok === false ? 'failed' : 'done',
+  duration_ms: null,
+  error: error?.message ?? null,
+  detail: detail ?? null,
+})
 
 export const audit: CommandGroup = {
   name: 'audit',
@@ -155,10 +159,6 @@ export const audit: CommandGroup = {
       summary: 'the newest acts and how they ended',
       load: async () => auditShowCommand,
     },
-    query: {
-      summary: 'find lines by time and action',
-      load: async () => (await import('./audit-query.ts')).queryCommand,
-    },
     verify: {
       summary: 'check that the chain is intact',
       load: async () => verifyCommand,
@@ -166,8 +166,7 @@ export const audit: CommandGroup = {
   },
   examples: [
     ['stint audit show mine', 'what was done'],
-    ['stint audit query mine --since 1h --action shell', 'every line of the last hour'],
-    ['stint audit query --all --failed --since 7d', 'what went wrong this week, anywhere'],
+    ['stint audit show mine --failed --since 7d', 'what went wrong this week'],
     ['stint audit verify mine', 'exit 4 if a line was changed, removed, moved or cut off'],
   ],
 }

@@ -6,7 +6,6 @@ import {
   type Inspection,
   sessionStates,
 } from '../../session/index.ts'
-import { NewestItems } from '../../session/commands/audit-query.ts'
 import { describeSession, listNewest, type SessionDescription } from '../../session/commands/list.ts'
 import { describeInspected } from '../../session/commands/show.ts'
 import type { RequestFields } from './endpoints.ts'
@@ -102,10 +101,9 @@ async function readActs(
   from: number,
   before: number,
 ): Promise<{ acts: ActRow[]; leftOut: number }> {
-  const newest = new NewestItems<ActRow>(maxActs)
+  const acts: ActRow[] = []
   /** Acts without an outcome so far. */
   const open = new Map<string, ActRow>()
-  let matching = 0
   for await (const line of inspection.audit()) {
     const begun = line.type === 'outcome' ? open.get(line.act ?? '') : undefined
     if (begun !== undefined) {
@@ -115,11 +113,9 @@ async function readActs(
     }
     const row = actRow(line)
     if (row.act !== null && line.type === 'intent') open.set(row.act, row)
-    if (row.at < from || row.at >= before) continue
-    matching += 1
-    newest.push(row)
+    if (row.at >= from && row.at < before) acts.push(row)
   }
-  return { acts: newest.items, leftOut: Math.max(0, matching - maxActs) }
+  return { acts: acts.slice(-maxActs), leftOut: Math.max(0, acts.length - maxActs) }
 }
 
 /** The act that an audit line begins. An outcome whose intent is missing is an act that took no time. */
