@@ -34,10 +34,9 @@ class Installed extends HookWorld {
   }
 }
 
-test('a tool call makes the code cache, other events do not', async () => {
+test('a tool call makes the code cache, the start of a session does not', async () => {
   await using world = new Installed()
   await world.fire('claude', 'start')
-  await world.fire('claude', 'prompt')
   expect(world.caches).toEqual([])
   expect(await world.fire('claude', 'pre')).toMatchObject({ allowed: true })
   expect(world.caches).toEqual(['hook-main'])
@@ -47,18 +46,23 @@ test('a tool call makes the code cache, other events do not', async () => {
   expect(readdirSync(join(world.home, 'hook-queue'))).toHaveLength(2)
 })
 
-test('the first three calls that pass, and that are refused, add their functions to the code cache', async () => {
+test('the first three events of each kind add their functions to the code cache', async () => {
   await using world = new Installed()
   const seen: Buffer[] = []
-  for (const session of ['mine', 'other'])
+  for (const [moment, session] of [
+    ['pre', 'mine'],
+    ['pre', 'other'],
+    ['prompt', 'mine'],
+    ['stop', 'mine'],
+  ] as const)
     for (let count = 0; count < 4; count++) {
-      const { allowed } = await world.fire('claude', 'pre', false, session)
+      const { allowed } = await world.fire('claude', moment, false, session)
       expect(allowed).toBe(session === 'mine')
       seen.push(world.cache)
     }
   const isNew = seen.map((bytes, index) => index === 0 || !bytes.equals(seen[index - 1] ?? bytes))
-  expect(isNew).toEqual([true, true, true, false, true, true, true, false])
-  expect(seen.map((bytes) => bytes.at(-1))).toEqual([1, 2, 3, 3, 0x13, 0x23, 0x33, 0x33])
+  expect(isNew).toEqual(Array(4).fill([true, true, true, false]).flat())
+  expect(seen.at(-1)?.subarray(-4)).toEqual(Buffer.of(3, 3, 3, 3))
 })
 
 test('a damaged code cache is ignored and made again', async () => {

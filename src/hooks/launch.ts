@@ -6,19 +6,22 @@ import type { Ended } from './main.ts'
 /**
  * Starts the hook from a V8 code cache: an agent waits for the hook at every tool call, and compiling takes
  * longer than running it. The cache lies beside the code, where only a user who may change the code may
- * write, and is named after its hash. The first tool calls that may write there make it.
+ * write, and is named after its hash. The first events that may write there make it.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 
-/** A script, and how many calls have put their functions into its cache: allowed ones, and refused ones. */
+/** A script, and how many events of each kind have put their functions into its cache. */
 interface Compiled {
   script: Script
   cache: string
-  calls: { allowed: number; refused: number }
+  counts: Buffer
 }
 
+/** The events of a turn, each of which needs functions of its own. The cache ends with a count of each. */
+const kinds: readonly Ended[] = ['allowed', 'refused', 'prompt', 'stop']
+
 /** The first calls need different functions: in a new home, in a free workspace, in the session's own. */
-const maxCalls = 3
+const maxEvents = 3
 
 /** Larger than any of the files. Used for one after the other, as a new one costs a fault for each page. */
 const buffer = Buffer.allocUnsafeSlow(1 << 20)
@@ -28,9 +31,9 @@ const compiled: Compiled[] = []
 /** Each of the bundled modules requires what it uses, and `require` takes longer than most of them. */
 const loaded: Record<string, unknown> = {}
 
-void runMain().then((call) => {
-  // Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
-  if (call !== undefined) for (const each of compiled) addToCache(each, call)
+void runMain().then((ended) => {
+  const kind = kinds.indexOf(ended)
+  if (kind >= 0) for (const each of compiled) addToCache(each, kind)
   // Faster than to leave the end to Node, which would take the heap apart.
   process.exit()
 })
@@ -52,11 +55,11 @@ function load(name: string): unknown {
   const file = `${__dirname}/${name}.cjs`
   const cache = `${__dirname}/${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`
   const source = read(file).toString()
-  // The last byte counts the calls.
   const bytes = tryRead(cache)
-  const script = new Script(source, { filename: file, cachedData: bytes?.subarray(0, -1) })
-  const counted = script.cachedDataRejected === false ? (bytes?.at(-1) ?? 0) : 0
-  compiled.push({ script, cache, calls: { allowed: counted & 15, refused: counted >> 4 } })
+  const script = new Script(source, { filename: file, cachedData: bytes?.subarray(0, -kinds.length) })
+  const isUsed = script.cachedDataRejected === false && bytes !== undefined
+  const counts = isUsed ? Buffer.from(bytes.subarray(-kinds.length)) : Buffer.alloc(kinds.length)
+  compiled.push({ script, cache, counts })
   const module = { exports: {} }
   const run = script.runInThisContext() as (...given: unknown[]) => void
   run(
@@ -68,12 +71,12 @@ function load(name: string): unknown {
   return module.exports
 }
 
-/** Saves a script with the functions that this call has compiled, unless enough calls of its kind did so. */
-function addToCache({ script, cache, calls }: Compiled, call: 'allowed' | 'refused'): void {
-  if (calls[call] >= maxCalls) return
-  calls[call] += 1
-  const count = Buffer.of(calls.allowed | (calls.refused << 4))
-  saveCompiled({ createCachedData: () => Buffer.concat([script.createCachedData(), count]) }, cache)
+/** Saves a script with the functions that this event has compiled, unless enough of its kind did so. */
+function addToCache({ script, cache, counts }: Compiled, kind: number): void {
+  const count = counts[kind] ?? 0
+  if (count >= maxEvents) return
+  counts[kind] = count + 1
+  saveCompiled({ createCachedData: () => Buffer.concat([script.createCachedData(), counts]) }, cache)
 }
 
 function tryRead(path: string): Buffer | undefined {

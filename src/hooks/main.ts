@@ -8,7 +8,7 @@ import { deliver } from '../base/process/terminal.ts'
 import { type Claim, homeStore, readDescent, transcriptTime, waitingHookName } from '../lease/index.ts'
 import type { TurnOfSession } from '../points/index.ts'
 import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
-import { longPatienceMs } from './hosts/host.ts'
+import { type EventKind, longPatienceMs } from './hosts/host.ts'
 import { agentProcess } from './session-party.ts'
 import type { HookContext, Turn, TurnPoints } from './begin-call.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
@@ -21,8 +21,8 @@ import { readObject, readText, takeInput } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, formatResponse, type HookResponse, onFault, recordTask, type Verdict } from './verdict.ts'
 
-/** What the launcher learns about an event that was handled: set for a tool call. */
-export type Ended = 'allowed' | 'refused' | undefined
+/** What the launcher learns about an event that was handled: a call before it runs, or the event's kind. */
+export type Ended = 'allowed' | 'refused' | EventKind | undefined
 
 /**
  * Handles the event on stdin, writes the response, and sets the exit code. This runs while the launcher
@@ -43,7 +43,7 @@ async function runHook(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   const { event, response } = await answerAgent(options, env)
   respond(response)
   if (event !== undefined) copyTranscript(event, env)
-  if (event?.kind !== 'pre' || event.tool === undefined) return undefined
+  if (event?.kind !== 'pre') return event?.kind
   return response.codeIfUnread === 0 ? 'allowed' : 'refused'
 }
 
