@@ -61,7 +61,7 @@ test('the first three events of each kind add their functions to the code cache'
       seen.push(world.cache)
     }
   const isNew = seen.map((bytes, index) => index === 0 || !bytes.equals(seen[index - 1] ?? bytes))
-  expect(isNew).toEqual(Array(4).fill([true, true, true, false]).flat())
+  expect(isNew).toEqual(seen.map((_, index) => index % 4 < 3))
   expect(seen.at(-1)?.subarray(-4)).toEqual(Buffer.of(3, 3, 3, 3))
 })
 

@@ -276,12 +276,17 @@ const gitPrograms = [...Object.keys(readingGitCommands()), 'add', 'commit', 'che
   (name) => `git ${name}`,
 )
 
-/** The options of programs whose row in the table is a function. */
+/** The options of programs that are not asked for them: another option might do harm. */
 const ofFunctions: Readonly<Record<string, string>> = {
   '[': '-f -t -eq = ! ]',
   arch: '-arm64 -x86_64',
+  awk: '-F -F: -v -f',
+  date: '-u -I -Id -R',
+  gh: '--json -q --web -w --watch',
+  hostname: '-f -s',
   find: '-name -o -not -newer',
   less: '-N -S -ohit -Ohit -o --log-file=hit -khit -R',
+  env: '-i -u',
   lsof: '-n -P -i -t -p -D -Dbhit +D +d -F',
   npm: '-v --version --json -g --depth --depth=0 --prefix=hit --cache=hit --logs-dir=hit',
   printf: '-v %s %d %n',
@@ -313,20 +318,28 @@ const placed: Readonly<Record<string, readonly string[]>> = {
   'git tag': ['x', 'v1'],
 }
 
-/** The options in the row of a program, and `--`. */
-function ownOptions(program: string): string[] {
-  const [name = ''] = program.split(' ')
-  const row = program.startsWith('git ')
-    ? readingGitCommands()[program.slice('git '.length)]
-    : checkedPrograms()[name]
-  if (row === undefined || typeof row === 'function') return ['--', ...(ofFunctions[name] ?? '').split(' ')]
-  const { flags = '', values = '', long = '' } = row
-  return [
+const optionsInHelp = new Map<string, string[]>()
+
+/** The options of a program in the version of this machine, those that write among them, and `--`. */
+export function optionsOf(program: string): string[] {
+  const known = optionsInHelp.get(program)
+  if (known !== undefined) return known
+  const [name = '', subcommand = ''] = program.split(' ')
+  const help = name === 'git' ? [subcommand, '--git-completion-helper-all'] : ['--help']
+  const isListed = name === 'git' || (name in checkedPrograms() && !(name in ofFunctions))
+  const text = isListed
+    ? spawnSync(name, help, { encoding: 'utf8', timeout: 5000 }).stdout
+    : ofFunctions[name]
+  const found = [
     '--',
-    ...[...flags, ...values].map((letter) => `-${letter}`),
-    ...long.split(/\s+/).map((name) => `--${name}`),
+    ...(isListed ? letters : []),
+    ...(text ?? '').split(/[\s,[\]|]+/).filter((word) => /^--?[a-zA-Z][\w-]*=?$/.test(word)),
   ]
+  optionsInHelp.set(program, found)
+  return found
 }
+
+const letters = [...'abcdefghilmnopqrstuvwxzCDEFGIMOPSUX'].map((letter) => `-${letter}`)
 
 /** Makes up a command of programs, options and syntax that read, with some that write. */
 function makeUp(random: () => number): string {
@@ -334,12 +347,12 @@ function makeUp(random: () => number): string {
   const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
   if (random() < 0.3) {
     const program = oneOf(Object.keys(placed))
-    const word = (): string => oneOf(random() < 0.5 ? ownOptions(program) : (placed[program] ?? []))
+    const word = (): string => oneOf(random() < 0.5 ? optionsOf(program) : (placed[program] ?? []))
     return [program, ...Array.from({ length: 1 + Math.floor(random() * 4) }, word)].join(' ')
   }
   const simple = (): string => {
     const program = random() < 0.05 ? oneOf(writers) : oneOf(random() < 0.4 ? gitPrograms : programs)
-    const option = (): string => oneOf(random() < 0.4 ? options : ownOptions(program))
+    const option = (): string => oneOf(random() < 0.4 ? options : optionsOf(program))
     return [
       ...sometimes(0.03, () => 'X=hit'),
       ...sometimes(0.1, () => oneOf(wrappers)),

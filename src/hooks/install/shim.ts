@@ -75,16 +75,14 @@ export const onlyReadsFunction = `only_reads() {
     done ;;
   config | symbolic-ref)
     while :; do
-      case $_name,\${1-} in
-      symbolic-ref,-q | symbolic-ref,--quiet | symbolic-ref,--short) shift ;;
-      config,--global | config,--local | config,--bool | config,--type=* | config,-z | config,--null) shift ;;
-      config,--get | config,--get-all | config,--get-regexp) return 0 ;;
-      config,-l | config,--list) [ $# -eq 1 ]; return ;;
+      case \${1-} in
+      --get | --get-all | --get-regexp | -l | --list) return 0 ;;
+      -q | --quiet | --short | -z | --null | --global | --local | --bool | --type=*) shift ;;
       *) break ;;
       esac
     done
     # One operand is the name of what is read; config edit starts an editor.
-    case $_name,$#,\${1-} in symbolic-ref,1,[!-]* | config,1,[!-]*.*) ;; *) return 1 ;; esac ;;
+    case $#,\${1-} in 1,-*) return 1 ;; 1,HEAD | 1,*.*) ;; *) return 1 ;; esac ;;
   *) return 1 ;;
   esac
 }

@@ -1,6 +1,4 @@
 import {
-  changingGitCommands,
-  checkedNames,
   checkedPrograms,
   isListed,
   printingPrograms,
@@ -20,18 +18,9 @@ const longestReading = 16_384
  * a very long command.
  */
 export function onlyReads(command: string): boolean {
-  // Many commands begin with a program that is in no table: an agent waits while the rest is read.
-  const [first] = /^[a-z][\w-]*(?=\s|$)/.exec(command) ?? []
-  if (first !== undefined && !isKnown(first)) return false
   const commands = split(command)
   return commands.length > 0 && commands.every(isReading)
 }
-
-/** Whether a program may only read. */
-const isKnown = (name: string): boolean =>
-  isListed(name, 'time command timeout xargs git stint for while until') ||
-  isListed(name, printingPrograms) ||
-  isListed(name, checkedNames)
 
 /** The words after `git` with which a command begins, if all that follows only reads and no word expands. */
 export function leadingGit(command: string): string[] | undefined {
@@ -115,14 +104,7 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
   // git without a command shows its usage.
   if (words.length === at) return true
   const [{ text: name } = none, ...args] = words.slice(at)
-  return asksForHelp(name, args) || accepts(own(readingGitCommands(), name), args)
-}
-
-/** git itself answers `git NAME --help`; `-h` goes to the command, which may be an alias. */
-function asksForHelp(name: string, [first = none, ...more]: readonly ShellWord[]): boolean {
-  if (more.length > 0 || first.expands) return false
-  const isOfGit = Object.hasOwn(readingGitCommands(), name) || changingGitCommands().includes(name)
-  return first.text === '--help' || (first.text === '-h' && isOfGit)
+  return accepts(own(readingGitCommands(), name), args)
 }
 
 /** Looks up a name that came from outside: a table has no `constructor`. */
@@ -137,41 +119,19 @@ function accepts(program: ReadingProgram | undefined, words: readonly ShellWord[
   return typeof program === 'function' ? program(texts) : acceptsArguments(program, texts)
 }
 
+const isOption = (word: string): boolean => word.startsWith('-') && word !== '-'
+
 /**
  * Checks every word that begins with a dash as an option, even behind `--`, behind an operand and where a
- * value is expected: the program may take it for one. It may also take it for an operand or a value, so where
- * the operands count, a dash behind the first of them or behind `--` begins an operand, and no value.
+ * value is expected: the program may take it for one.
  */
 function acceptsArguments(
-  { flags = '', values = '', long = '', first = /^/, operands: check }: ReadingArguments,
+  { first = /^/, never, options: known, operands: check }: ReadingArguments,
   words: readonly string[],
 ): boolean {
-  if (!first.test(words[0] ?? '')) return false
-  const longNames = new Set(long.match(/\S+/g))
-  const options: string[] = []
-  const operands: string[] = []
-  let isValue = false
-  let isBehindOptions = false
-  for (const word of words) {
-    const wasValue = isValue
-    isValue = false
-    const isDashed = word.startsWith('-') && word !== '-'
-    if (isDashed && wasValue && check !== undefined) return false
-    if (word.startsWith('--')) {
-      const [name = ''] = word.slice(2).split('=', 1)
-      if (word !== '--' && !longNames.has(name)) return false
-    } else if (isDashed) {
-      const letters = word.slice(1).split('')
-      const other = letters.findIndex((letter) => !flags.includes(letter))
-      if (other >= 0 && !values.includes(letters[other] ?? '')) return false
-      isValue = other === letters.length - 1 && !isBehindOptions
-    }
-    if (word === '--' && !isBehindOptions) isBehindOptions = true
-    else if (isDashed && !isBehindOptions) options.push(word)
-    else if (!wasValue) {
-      operands.push(word)
-      isBehindOptions = true
-    }
-  }
-  return check === undefined || check(operands, options)
+  if (!first.test(words[0] ?? '') || words.some((word) => never?.test(word))) return false
+  if (known !== undefined && words.some((word) => isOption(word) && !known.test(word))) return false
+  if (check === undefined) return true
+  const start = words.findIndex((word) => !isOption(word))
+  return start < 0 ? check([], words) : check(words.slice(start), words.slice(0, start))
 }
