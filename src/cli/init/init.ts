@@ -112,7 +112,7 @@ async function takeBack(
   workspace: string,
   { purge, ...flags }: Flags & { purge: boolean },
 ): Promise<InitData> {
-  const planned = [...(await stepsBack(workspace)), ...(purge ? await purgeStep() : [])]
+  const planned = [...stepsBack(workspace), ...(purge ? await purgeStep() : [])]
   const outro = purge ? ['What is deleted cannot be brought back.'] : []
   const steps = await makeSteps(context, planned, { ...flags, intro: 'stint init --remove will', outro })
   const home = homePath()

@@ -47,7 +47,7 @@ export async function setupSteps(
     })
   const targets = targetsToInstall(agents, 'user', workspace)
   const warn = warnOnce(context.warn)
-  const hooks = await Promise.all(targets.map((target) => hooksStep(target, warn)))
+  const hooks = targets.map((target) => hooksStep(target, warn))
   return [
     ...hooks,
     pointsStep(hooks.some(({ isDue }) => isDue)),
@@ -61,16 +61,16 @@ export async function setupSteps(
 
 const isChange = ({ outcome }: Change): boolean => outcome !== 'unchanged'
 
-async function hooksStep(target: HookTarget, warn: (message: string) => void): Promise<Step> {
+function hooksStep(target: HookTarget, warn: (message: string) => void): Step {
   const title = agentTitle(target.agent)
   const step = { name: 'hooks' as const, path: target.path }
   try {
-    const planned = await installHooks(target, { dryRun: true, warn })
+    const planned = installHooks(target, { dryRun: true, warn })
     return {
       ...step,
       isDue: planned.some(isChange),
       text: `put hooks into ${shortPath(target.path)}: ${title} asks before it changes files, and waits for its turn`,
-      apply: async () => void (await installHooks(target, { dryRun: false, warn })),
+      apply: async () => void installHooks(target, { dryRun: false, warn }),
     }
   } catch (error) {
     if (!(error instanceof StintError)) throw error
@@ -162,8 +162,8 @@ const serverSteps = (warn: (message: string) => void, workspace: string): Promis
     serversToInstall([], 'user', workspace).map(async (target): Promise<Step> => ({
       name: 'mcp',
       path: target.path,
-      isDue: isChange(await installServer(target, { dryRun: true, warn })),
+      isDue: isChange(installServer(target, { dryRun: true, warn })),
       text: `add the MCP server of stint to ${shortPath(target.path)}, for ${agentTitle(target.agent)}`,
-      apply: async () => void (await installServer(target, { dryRun: false, warn })),
+      apply: async () => void installServer(target, { dryRun: false, warn }),
     })),
   )

@@ -32,20 +32,20 @@ const removal = (name: Step['name'], path: string | null, text: string, apply: (
 })
 
 /** What `stint init` has set up and is still there; hooks and servers only in the user's own settings. */
-export async function stepsBack(workspace: string): Promise<Step[]> {
+export function stepsBack(workspace: string): Step[] {
   return [
-    ...(await hooksRemoval(workspace)),
+    ...hooksRemoval(workspace),
     ...keptIgnoredRemoval(),
-    ...(await serverRemoval(workspace)),
+    ...serverRemoval(workspace),
     ...completionRemoval(),
     ...timerRemoval(),
   ]
 }
 
-async function hooksRemoval(workspace: string): Promise<Step[]> {
+function hooksRemoval(workspace: string): Step[] {
   const steps: Step[] = []
   for (const target of targetsToInspect(allAgents, 'user', workspace)) {
-    const planned = await uninstallHooks(target, true)
+    const planned = uninstallHooks(target, true)
     if (planned.every(({ outcome }) => outcome !== 'removed')) continue
     const text = `take the hooks of ${agentTitle(target.agent)} out of ${shortPath(target.path)}`
     const apply = (): unknown => {
@@ -64,10 +64,10 @@ function keptIgnoredRemoval(): Step[] {
   return [removal('points', keptIgnoredFile(), text, () => setKeptIgnored([]))]
 }
 
-async function serverRemoval(workspace: string): Promise<Step[]> {
+function serverRemoval(workspace: string): Step[] {
   const steps: Step[] = []
   for (const target of serversToInspect([], 'user', workspace)) {
-    if ((await uninstallServer(target, true)).outcome !== 'removed') continue
+    if (uninstallServer(target, true).outcome !== 'removed') continue
     const text = `take the MCP server out of ${shortPath(target.path)}`
     steps.push(removal('mcp', target.path, text, () => uninstallServer(target, false)))
   }

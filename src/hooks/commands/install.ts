@@ -91,7 +91,7 @@ export const installCommand = defineBareCommand({
       undo: options['no-undo'] ? false : undefined,
     }
     const chosen = { ...choices, dryRun, warn: warnEach }
-    const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
+    const data = changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
       installHooks(target, chosen),
     )
     const workspace = findWorkspace().path
@@ -158,7 +158,7 @@ export const uninstallCommand = defineBareCommand({
     const targets = targetsToInspect(agents, readPlace(options), workspace).filter(
       ({ kind }) => agents.length === 0 || (kind === 'shim') === isOnlyShim,
     )
-    const data = await changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
+    const data = changeEach(targets, { list: 'hooks', dryRun, say, screen }, (target) =>
       uninstallHooks(target, dryRun),
     )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }

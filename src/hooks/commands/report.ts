@@ -30,16 +30,16 @@ interface Failure {
 }
 
 /** Changes the targets one by one: a broken file is reported at the end, after all others have changed. */
-export async function changeEach<Target extends { agent: string; path: string }, List extends string>(
+export function changeEach<Target extends { agent: string; path: string }, List extends string>(
   targets: readonly Target[],
   { list, dryRun, say, screen }: { list: List; dryRun: boolean } & Pick<BareContext, 'say' | 'screen'>,
-  act: (target: Target) => Promise<Change[]>,
-): Promise<ChangesData<List>> {
+  act: (target: Target) => Change[],
+): ChangesData<List> {
   const changes: ChangeData[] = []
   const failures: Failure[] = []
   for (const target of targets) {
     try {
-      for (const change of await act(target)) changes.push(describeChange(change, dryRun))
+      for (const change of act(target)) changes.push(describeChange(change, dryRun))
     } catch (error) {
       if (targets.length === 1 || !(error instanceof StintError)) throw error
       failures.push({ agent: target.agent, path: target.path, code: error.code, error: error.message })

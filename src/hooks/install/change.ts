@@ -1,14 +1,11 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { newSessionId } from '../../base/text/id.ts'
 import type { HostName } from '../hosts/host.ts'
 import type { HookChoices } from '../options.ts'
-import { acquireLease } from '../../lease/index.ts'
 import type { InstallPlace } from './agents.ts'
 import {
   checkWritable,
   decode,
   encode,
-  isUnchanged,
   readSettingsFile,
   type SettingsFile,
   unlinkIfExists,
@@ -28,8 +25,7 @@ export interface Change {
 /** How hooks are written. */
 export interface HookWriting {
   program: readonly string[]
-  /** The choices for the hooks, which may depend on those that are installed: call it under the lease. */
-  choices(): HookChoices
+  choices: HookChoices
   dryRun: boolean
 }
 
@@ -60,20 +56,12 @@ interface Plan {
 }
 
 /** Adds the part to a file, or updates it; with `dryRun`, only plans the change. */
-export const installPart = (
-  target: FileTarget,
-  { part, dryRun }: { part: () => SettingsPart; dryRun: boolean },
-): Promise<Change> => carryOut(target, dryRun, () => planInstall(target, part()))
+export const installPart = (target: FileTarget, part: SettingsPart, dryRun: boolean): Change =>
+  carryOut(target, dryRun, () => planInstall(target, part))
 
 /** Removes the part. A file that is empty then goes, unless it is behind a link; all else in it stays. */
-export async function uninstallPart(
-  target: FileTarget,
-  { part, dryRun }: { part: SettingsPart; dryRun: boolean },
-): Promise<Change> {
-  const plan = (): Plan => planUninstall(target, part)
-  const { change } = namingFile(target.path, plan)
-  return change.outcome === 'absent' ? change : carryOut(target, dryRun, plan)
-}
+export const uninstallPart = (target: FileTarget, part: SettingsPart, dryRun: boolean): Change =>
+  carryOut(target, dryRun, () => planUninstall(target, part))
 
 function planInstall(target: FileTarget, part: SettingsPart): Plan {
   const file = readSettingsFile(target.path)
@@ -110,46 +98,18 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
   return plan('removed', part.isBlank(rest) && !file.isLink ? undefined : encode({ text: rest, bom }))
 }
 
-/** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */
-async function carryOut({ path }: FileTarget, dryRun: boolean, plan: () => Plan): Promise<Change> {
-  if (dryRun) return namingFile(path, plan).change
-  return await exclusively(readSettingsFile(path).real, () => {
-    for (;;) {
-      const { file, change, mode } = namingFile(path, plan)
-      if (!isUnchanged(file)) continue
-      if (change.outcome === 'unchanged' || change.outcome === 'absent') return change
-      if (change.after === undefined) unlinkIfExists(file.real)
-      else writeSettingsFile(file, change.after, mode)
-      return change
-    }
-  })
-}
-
-/** Adds the path of the file to a `SETTINGS_INVALID` error that does not name it. */
-function namingFile<Result>(path: string, act: () => Result): Result {
+/** Makes a change, unless there is none or it is only planned. An error about the settings names their file. */
+function carryOut({ path }: FileTarget, dryRun: boolean, plan: () => Plan): Change {
   try {
-    return act()
+    const { file, change, mode } = plan()
+    if (dryRun || change.outcome === 'unchanged' || change.outcome === 'absent') return change
+    if (change.after === undefined) unlinkIfExists(file.real)
+    else writeSettingsFile(file, change.after, mode)
+    return change
   } catch (error) {
     if (!(error instanceof StintError) || error.code !== 'SETTINGS_INVALID' || error.message.startsWith(path))
       throw error
     throw new StintError('SETTINGS_INVALID', `${path}: ${error.message}`, error.options)
-  }
-}
-
-/** Reads and writes a file under a lease: two stint processes must not overwrite each other's changes. */
-export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
-  const lease = await acquireLease({
-    file: path,
-    sessionId: newSessionId(),
-    purpose: 'stint hook',
-    ttlMs: 60_000,
-    wait: 30_000,
-  })
-  try {
-    return act()
-  } finally {
-    // The file is changed, or the error says why not. A claim that cannot be released ends with this process.
-    await lease.release().catch(() => {})
   }
 }
 

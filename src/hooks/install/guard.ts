@@ -5,7 +5,7 @@ import { shellWord } from '../../base/text/escape.ts'
 import type { HostEvent } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 import type { HookChoices } from '../options.ts'
-import { type Change, exclusively, type HookWriting } from './change.ts'
+import type { Change, HookWriting } from './change.ts'
 import { type HookCommand, onlyRefusals, readCommand, startWords } from './command-text.ts'
 import { checkWritable, readSettingsFile, unlinkIfExists, writeSettingsFile } from './settings-file.ts'
 import type { GuardTarget } from './target.ts'
@@ -106,35 +106,17 @@ const isShellScript = (script: string): boolean =>
   (!script.startsWith('#!') || /^#!\s*\S*(?:\/|\benv (?:-S )?)(?:ba|da|k|z|a)?sh\b/.test(script))
 
 /** Puts the guard into the hooks of a repository, before their own code. */
-export const installGuard = (
-  target: GuardTarget,
-  { program, choices, dryRun }: HookWriting,
-): Promise<Change[]> =>
-  forEachHook(target, dryRun, () => {
-    const chosen = choices()
-    return (event) => planInstall(target, event, guardText(event, program, chosen))
-  })
+export const installGuard = (target: GuardTarget, { program, choices, dryRun }: HookWriting): Change[] =>
+  guardEvents.map((event) => carryOut(planInstall(target, event, guardText(event, program, choices)), dryRun))
 
 /** Removes the guard, and moves a hook that was aside back to its name. */
-export const uninstallGuard = (target: GuardTarget, dryRun: boolean): Promise<Change[]> =>
-  forEachHook(target, dryRun, () => (event) => planUninstall(target, event))
+export const uninstallGuard = (target: GuardTarget, dryRun: boolean): Change[] =>
+  guardEvents.map((event) => carryOut(planUninstall(target, event), dryRun))
 
 interface Plan {
   change: Change
   /** The rename that moves a foreign hook aside, or back. */
   move?: { from: string; to: string }
-}
-
-async function forEachHook(
-  { path: directory }: GuardTarget,
-  dryRun: boolean,
-  planner: () => (event: HostEvent) => Plan,
-): Promise<Change[]> {
-  const change = (carry: (plan: Plan) => Change): Change[] => {
-    const plan = planner()
-    return guardEvents.map((event) => carry(plan(event)))
-  }
-  return dryRun ? change(({ change }) => change) : exclusively(directory, () => change(carryOut))
 }
 
 function planInstall({ path: directory, place }: GuardTarget, event: HostEvent, guard: string): Plan {
@@ -196,9 +178,9 @@ function planUninstall({ path: directory, place }: GuardTarget, event: HostEvent
   return { change: { ...change, outcome: 'removed', after } }
 }
 
-function carryOut({ change, move }: Plan): Change {
+function carryOut({ change, move }: Plan, dryRun: boolean): Change {
   const { path, outcome, after } = change
-  if (outcome === 'unchanged' || outcome === 'absent') return change
+  if (dryRun || outcome === 'unchanged' || outcome === 'absent') return change
   try {
     if (move !== undefined) renameSync(move.from, move.to)
     else if (after === undefined) unlinkIfExists(path)

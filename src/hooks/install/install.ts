@@ -5,14 +5,7 @@ import { ensureHome, ensureHomeDirectory, stintHome } from '../../base/fs/home.t
 import type { HostName } from '../hosts/host.ts'
 import { agentTitle, hosts } from '../hosts/hosts.ts'
 import { defaultChoices, type HookChoices } from '../options.ts'
-import {
-  type Change,
-  type HookWriting,
-  installPart,
-  ownFilePart,
-  type SettingsPart,
-  uninstallPart,
-} from './change.ts'
+import { type Change, installPart, ownFilePart, type SettingsPart, uninstallPart } from './change.ts'
 import { installGuard, uninstallGuard } from './guard.ts'
 import { shimFile } from './shim.ts'
 import { ownProgram, withScript } from './own-program.ts'
@@ -28,10 +21,7 @@ interface InstallOptions extends HookChoices {
 }
 
 /** Installs or updates the hooks of one target; choices that are not given stay as they are installed. */
-export async function installHooks(
-  target: HookTarget,
-  { warn, dryRun, ...given }: InstallOptions,
-): Promise<Change[]> {
+export function installHooks(target: HookTarget, { warn, dryRun, ...given }: InstallOptions): Change[] {
   const { place, path } = target
   const inProject = place === 'project'
   const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && inProject
@@ -45,16 +35,14 @@ export async function installHooks(
     warn(
       `${agentTitle(target.agent)} does not use ${unused.filter((word) => word.startsWith('--')).join(', ')}`,
     )
-  // Read under the lease of the file: two installations at the same time keep the choices of both.
-  const options: HookWriting = { choices: () => withInstalled(target, given), dryRun, program }
-  if (target.kind === 'git') return installGuard(target, options)
+  const choices = withInstalled(target, given)
+  if (target.kind === 'git') return installGuard(target, { choices, dryRun, program })
   if (target.kind === 'shim' && !dryRun) {
     ensureHome(stintHome())
     ensureHomeDirectory(dirname(path))
   }
   const { agent } = target
-  const part = (): SettingsPart => partOf(target, { program, choices: options.choices() })
-  const change = await installPart({ agent, place, path }, { part, dryRun })
+  const change = installPart({ agent, place, path }, partOf(target, { program, choices }), dryRun)
   const problem = target.kind === 'settings' ? unreadableBy(target.agent, change.after) : undefined
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
@@ -89,10 +77,10 @@ function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
 }
 
 /** Removes the hooks of one target, and nothing else. */
-export async function uninstallHooks(target: HookTarget, dryRun: boolean): Promise<Change[]> {
+export function uninstallHooks(target: HookTarget, dryRun: boolean): Change[] {
   if (target.kind === 'git') return uninstallGuard(target, dryRun)
   const { agent, place, path } = target
-  const change = await uninstallPart({ agent, place, path }, { part: partOf(target), dryRun })
+  const change = uninstallPart({ agent, place, path }, partOf(target), dryRun)
   // The directory of the shim is stint's own; one with other files stays.
   if (target.kind === 'shim' && !dryRun) ifPossible(() => rmdirSync(dirname(path)))
   return [change]

@@ -78,14 +78,6 @@ function realTargetPath(path: string): string {
   }
 }
 
-/** True if the file has not changed since it was read. */
-export function isUnchanged(file: SettingsFile): boolean {
-  const now = readSettingsFile(file.path)
-  return now.real === file.real && (now.bytes?.equals(file.bytes ?? none) ?? file.bytes === undefined)
-}
-
-const none = Buffer.from('\0')
-
 /** Throws for a file without any write permission: a rename would replace it against its owner's intent. */
 export function checkWritable({ path, stat }: SettingsFile): void {
   if (stat === undefined || (stat.mode & 0o222) !== 0) return

@@ -39,8 +39,8 @@ const installCommand = defineBareCommand({
       findWorkspace().path,
     )
     const choices = { dryRun, warn: warnOnce(warn) }
-    const data = await changeEach(targets, { list: 'servers', dryRun, say, screen }, async (target) => [
-      await installServer(target, choices),
+    const data = changeEach(targets, { list: 'servers', dryRun, say, screen }, (target) => [
+      installServer(target, choices),
     ])
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
@@ -79,8 +79,8 @@ const uninstallCommand = defineBareCommand({
       readServerPlace(options),
       findWorkspace().path,
     )
-    const data = await changeEach(targets, { list: 'servers', dryRun, say, screen }, async (target) => [
-      await uninstallServer(target, dryRun),
+    const data = changeEach(targets, { list: 'servers', dryRun, say, screen }, (target) => [
+      uninstallServer(target, dryRun),
     ])
     return { ...data, servers: data.servers.filter(({ outcome }) => outcome !== 'absent') }
   },

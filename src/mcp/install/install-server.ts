@@ -106,22 +106,21 @@ function targetOf(agent: McpAgent, place: ServerTarget['place'], workspace: stri
 }
 
 /** Makes an agent start stint's MCP server, or updates how it does. */
-export async function installServer(
+export function installServer(
   { agent, place, path }: ServerTarget,
   { dryRun, warn }: { dryRun: boolean; warn(message: string): void },
-): Promise<Change> {
+): Change {
   const { program, warning } = ownProgram('stint', place === 'project')
   if (warning !== undefined) warn(warning)
-  const part = (): SettingsPart => mcpHost(agent).part(program)
-  const change = await installPart({ agent, place, path }, { part, dryRun })
+  const change = installPart({ agent, place, path }, mcpHost(agent).part(program), dryRun)
   const problem = agent === 'codex' ? undefined : unreadableBy(agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return change
 }
 
 /** Removes stint's server from the settings of an agent, and nothing else. */
-export const uninstallServer = ({ agent, place, path }: ServerTarget, dryRun: boolean): Promise<Change> =>
-  uninstallPart({ agent, place, path }, { part: mcpHost(agent).part([]), dryRun })
+export const uninstallServer = ({ agent, place, path }: ServerTarget, dryRun: boolean): Change =>
+  uninstallPart({ agent, place, path }, mcpHost(agent).part([]), dryRun)
 
 /** The server of stint in one settings file. */
 export interface ServerInstallation extends Pick<ServerTarget, 'agent' | 'place' | 'path'> {
