@@ -110,7 +110,7 @@ async function bundleHook() {
   })
   await bundle({
     ...loadedByLauncher,
-    entryPoints: { 'hook-record': 'src/hooks/record/record.ts' },
+    entryPoints: { 'hook-record': 'src/hooks/record-call.ts' },
     plugins: [loadBundles('hook-record')],
   })
   await bundle({
@@ -123,10 +123,6 @@ new (require('node:vm').Script)(require('node:fs').readFileSync(__dirname + '/ho
   .runInThisContext()(require, points, __dirname)
 points.exports.sweepInBackground()\n`
   writeFileSync(join(bin, 'points-sweep.cjs'), sweep)
-  writeFileSync(
-    join(bin, 'hook-recorder.cjs'),
-    "require('./commands.cjs')['hook-recorder'].recordInBackground()\n",
-  )
   // A file of its own: it is started at the end of every turn.
   await bundle({ outdir: bin, entryPoints: { 'vault-copy': 'src/vault/detached-copy-bin.ts' } })
   await bundleLauncher('stint-hook', 'src/hooks/launch.ts', [

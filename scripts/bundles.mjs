@@ -25,7 +25,6 @@ export const loaded = {
     'examine-hooks': 'src/hooks/install/examine.ts',
     'list-sessions': 'src/session/files/list-sessions.ts',
     hook: 'src/hooks/commands/hook.ts',
-    'hook-recorder': 'src/hooks/record/recorder.ts',
     sweep: 'src/sweep/commands/sweep.ts',
     completion: 'src/cli/completion/completion.ts',
     demo: 'src/cli/demo/demo.ts',

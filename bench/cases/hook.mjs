@@ -262,7 +262,7 @@ export default [
     setup: (parts) => stage(parts, 'mine', 'mine'),
     contenders: [
       contender('stint-hook --record', (state) => [...state.hook, '--record'], {
-        check: ({ home }) => assert.equal(readdirSync(join(home, 'hook-queue')).length, 1),
+        check: ({ home }) => assert.ok(readdirSync(join(home, 'sessions')).includes('mine')),
       }),
       contender('stint-hook', hook),
       node,

@@ -18,7 +18,6 @@ import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText, takeInput } from './read-input.ts'
-import type { RecordRequest } from './record/record.ts'
 import { checkTask, formatResponse, type HookResponse, onFault, recordTask, type Verdict } from './verdict.ts'
 
 /** What the launcher learns about an event that was handled: a call before it runs, or the event's kind. */
@@ -143,8 +142,8 @@ async function recordVerdict(
 ): Promise<Verdict> {
   const outcome = await orFault(options, event, env, recordTask, async () => {
     // Recording is rare: its code is a file of its own, loaded only here.
-    const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
-    record({ event, verdict, agent, env })
+    const { recordCall } = require('./hook-record.cjs') as typeof import('./record-call.ts')
+    await recordCall({ event, verdict, agent, env })
     return verdict
   })
   // A refusal stands even if it could not be recorded.

@@ -126,8 +126,8 @@ test('a refusal stands even if it cannot be recorded', async () => {
   await using world = new HookWorld()
   const steps = `await before('one', 'a')
 import { rmSync, symlinkSync } from 'node:fs'
-rmSync(${JSON.stringify(join(world.home, 'hook-queue'))}, { recursive: true })
-symlinkSync('/nowhere', ${JSON.stringify(join(world.home, 'hook-queue'))})
+rmSync(${JSON.stringify(join(world.home, 'sessions'))}, { recursive: true })
+symlinkSync('/nowhere', ${JSON.stringify(join(world.home, 'sessions'))})
 await before('two', 'b')`
   expect(await inOpenCode(world, steps, '{ record: true }')).toEqual(['allowed', named('one')])
 })

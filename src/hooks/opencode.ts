@@ -14,8 +14,7 @@ import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './hosts/host.ts'
 import { hosts } from './hosts/hosts.ts'
-import { recordCall } from './record/record.ts'
-import { recordInBackground } from './record/recorder.ts'
+import { recordCall } from './record-call.ts'
 import { allowed, checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 
 /** The part of OpenCode's client that tells a session's parent. */
@@ -97,8 +96,6 @@ class ProcessHooks {
   readonly #directory: string
   readonly #choices: Required<HookChoices>
   readonly #sessions = new Set<string>()
-  /** This process lives on, so it writes the queue of recorded calls itself, in the background. */
-  #recording: Promise<unknown> = Promise.resolve()
 
   constructor(directory: string, choices: Required<HookChoices>) {
     this.#directory = directory
@@ -116,8 +113,7 @@ class ProcessHooks {
       const context = { store: homeStore(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
       verdict = await handleEvent(event, this.#choices, context)
       task = recordTask
-      if (record && recordCall({ ...context, event, verdict }))
-        this.#recording = this.#recording.then(recordInBackground)
+      if (record) await recordCall({ ...context, event, verdict })
       return verdict
     } catch (error) {
       noteWarning({ agent: 'opencode', event: kind, session: sessionId, warning: errorMessage(error) })
@@ -128,7 +124,6 @@ class ProcessHooks {
 
   async end(): Promise<void> {
     for (const session of this.#sessions) await this.handle('end', session)
-    await this.#recording
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
@@ -143,13 +143,7 @@ const life = (how: 'create' | 'resume', id: string): FaultedCommand => ({
 
 const hookLog = ({ place }: Ended): string => readIfThere(join(place, 'home/hook.log'))
 
-const queued = ({ place }: Ended): string[] => {
-  try {
-    return readdirSync(join(place, 'home/hook-queue')).filter((name) => !name.startsWith('.'))
-  } catch {
-    return []
-  }
-}
+const isRecorded = ({ after }: Ended): boolean => (after.sessions.agent?.events.length ?? 0) > 0
 
 const hook = (
   title: string,
@@ -470,15 +464,7 @@ export const faultedCommands: readonly FaultedCommand[] = [
     isHook: true,
     faults: unlessLogged(({ answer }) => answer.result.code === 2),
   },
-  { ...recordCall, faults: unlessLogged((ended) => queued(ended).length > 0) },
-  {
-    ...hook('stop --record', 'stop', { options: ['--record'] }),
-    prepare: async (place, world) => void (await world.run(recordCall, place)),
-    faults: (ended) =>
-      queued(ended).length > 0 || (ended.after.sessions.agent?.events.length ?? 0) > 0
-        ? []
-        : ['the call is lost'],
-  },
+  { ...recordCall, faults: unlessLogged(isRecorded) },
   {
     title: 'hook install',
     args: ['hook', 'install', 'claude', '--json'],

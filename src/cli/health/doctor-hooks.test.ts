@@ -175,11 +175,6 @@ test('a file that the agent cannot read: the installation warns, and the doctor 
     4,
     expect.stringContaining('ignores all of its settings'),
   ])
-  mkdirSync(dirname(world.file('codex')))
-  writeFileSync(world.file('codex'), '\uFEFF{}')
-  expect((await world.hook(['install', 'codex'])).envelope().warnings).toEqual([
-    expect.stringContaining('byte order mark'),
-  ])
 })
 
 test('Codex: hooks that are switched off and an invalid config.toml are problems', async () => {

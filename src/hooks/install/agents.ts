@@ -54,8 +54,8 @@ export interface HostSettings extends AgentFiles {
   readonly timeout: { readonly property: string; readonly unitMs: 1 | 1000 }
   /** Added to a handler of kind `pre`, makes the agent block when the hook fails; absent if it cannot. */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
-  /** A comment makes the agent ignore the whole file, hooks included; `noMark`: so does a byte order mark. */
-  readonly strict?: 'strict' | 'noMark'
+  /** A comment makes the agent ignore the whole file, hooks included. */
+  readonly strict?: true
 }
 
 const groups: SettingsShape = { kind: 'groups', command: 'command', root: {} }
@@ -72,7 +72,7 @@ export const hostSettings: Readonly<Record<SettingsAgentName, HostSettings>> = {
     fixed: typeCommand,
     timeout: seconds,
     failClosed: { onFailure: 'block' },
-    strict: 'strict',
+    strict: true,
   },
   codex: {
     directory: '.codex',
@@ -82,7 +82,7 @@ export const hostSettings: Readonly<Record<SettingsAgentName, HostSettings>> = {
     shape: groups,
     fixed: typeCommand,
     timeout: seconds,
-    strict: 'noMark',
+    strict: true,
   },
   cursor: {
     directory: '.cursor',

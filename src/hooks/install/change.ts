@@ -5,7 +5,6 @@ import type { InstallPlace } from './agents.ts'
 import {
   checkWritable,
   decode,
-  encode,
   readSettingsFile,
   type SettingsFile,
   unlinkIfExists,
@@ -65,7 +64,7 @@ export const uninstallPart = (target: FileTarget, part: SettingsPart, dryRun: bo
 
 function planInstall(target: FileTarget, part: SettingsPart): Plan {
   const file = readSettingsFile(target.path)
-  const { text, bom } = decode(file.bytes, part.emptyText)
+  const text = decode(file.bytes, part.emptyText)
   const isFirst = !part.isIn(text)
   const now = part.addTo(text)
   const isSame = !isFirst && now === text
@@ -77,7 +76,7 @@ function planInstall(target: FileTarget, part: SettingsPart): Plan {
       ...target,
       outcome: isSame ? 'unchanged' : isFirst ? 'installed' : 'updated',
       before: file.bytes,
-      after: isSame ? file.bytes : encode({ text: now, bom }),
+      after: isSame ? file.bytes : Buffer.from(now),
     },
   }
 }
@@ -90,15 +89,15 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
     change: { ...target, outcome, before: file.bytes, after },
   })
   if (file.bytes === undefined || !file.bytes.includes(part.word)) return plan('absent', file.bytes)
-  const { text, bom } = decode(file.bytes, part.emptyText)
+  const text = decode(file.bytes, part.emptyText)
   if (!part.isIn(text)) return plan('absent', file.bytes)
   checkWritable(file)
   const rest = part.removeFrom(text)
   // Without its target, the user's link to a settings file would lead nowhere.
-  return plan('removed', part.isBlank(rest) && !file.isLink ? undefined : encode({ text: rest, bom }))
+  return plan('removed', part.isBlank(rest) && !file.isLink ? undefined : Buffer.from(rest))
 }
 
-/** Makes a change, unless there is none or it is only planned. An error about the settings names their file. */
+/** Makes a change, unless there is none or it is only planned. An error about settings names the file. */
 function carryOut({ path }: FileTarget, dryRun: boolean, plan: () => Plan): Change {
   try {
     const { file, change, mode } = plan()

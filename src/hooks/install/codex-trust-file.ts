@@ -5,7 +5,7 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { isNumber, isString } from '../../base/text/fields.ts'
 import { agentHome } from './agents.ts'
 import { objectOr, parseToml, readSettingsJson } from './parse-settings.ts'
-import { decode, encode, readSettingsFile, writeSettingsFile } from './settings-file.ts'
+import { decode, readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
 /** What Codex's files say about its trust in stint's hooks; `unknown` if only Codex itself can tell. */
 export type WrittenTrust = 'trusted' | 'untrusted' | 'unknown'
@@ -31,12 +31,12 @@ export function readCodexTrust(path: string): WrittenTrust {
 export function forgetCodexTrust(path: string): void {
   const file = readSettingsFile(configPath())
   if (file.bytes === undefined) return
-  const { text, bom } = decode(file.bytes)
+  const text = decode(file.bytes)
   const keys = new Set(ownHooks(path).flatMap(({ key }) => [key, realKey(path, key)]))
   const note =
     /^\[hooks\.state\.("(?:[^"\\\n]|\\.)*")\]\r?\n((?:(?:trusted_hash|enabled) = .*\r?\n?|\r?\n)*)/gm
   const rest = text.replaceAll(note, (table, key: string) => (keys.has(keyOf(key)) ? '' : table))
-  if (rest !== text) writeSettingsFile(file, encode({ text: rest, bom }), 0o600)
+  if (rest !== text) writeSettingsFile(file, Buffer.from(rest), 0o600)
 }
 
 const keyOf = (quoted: string): string => ifPossible(() => String(JSON.parse(quoted))) ?? quoted
@@ -46,7 +46,7 @@ const configPath = (): string => join(agentHome('codex'), 'config.toml')
 /** The hashes in `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`, by that key. */
 function notedHashes(): Record<string, string> {
   const { bytes } = readSettingsFile(configPath())
-  const state = objectOr(objectOr(parseToml(decode(bytes ?? Buffer.alloc(0)).text).hooks).state)
+  const state = objectOr(objectOr(parseToml(decode(bytes, '')).hooks).state)
   const entries = Object.entries(state).map(([key, entry]) => [key, objectOr(entry).trusted_hash])
   return Object.fromEntries(entries.filter(([, hash]) => isString(hash))) as Record<string, string>
 }

@@ -187,7 +187,7 @@ const managedOnly = (path: string): Problem[] =>
     : []
 
 function codexSwitches(file: string): Problem[] {
-  const text = ifPossible(() => decode(readSettingsFile(file).bytes, '').text) ?? ''
+  const text = ifPossible(() => decode(readSettingsFile(file).bytes, '')) ?? ''
   try {
     const { hooks, codex_hooks } = objectOr(parseToml(text).features)
     // `codex_hooks` is the name that earlier versions of Codex use.

@@ -62,7 +62,7 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const { events } = hosts[agent]
   const pre = events.find(({ kind }) => kind === 'pre')?.name
   // The handler that can refuse a call comes first: the doctor tries that one.
-  const ours = findHandlers(decode(file.bytes).text, agent, hostSettings[agent].shape).toSorted(
+  const ours = findHandlers(decode(file.bytes), agent, hostSettings[agent].shape).toSorted(
     (a, b) => Number(b.event === pre) - Number(a.event === pre),
   )
   const [first] = ours
@@ -142,15 +142,11 @@ export const isShim = ({ commands }: Pick<Installation, 'commands'>): boolean =>
 
 /** Why the agent ignores this file, which it does silently; undefined if the agent can read it. */
 export function unreadableBy(agent: SettingsAgentName, bytes: Buffer | undefined): string | undefined {
-  const { strict } = hostSettings[agent]
-  if (bytes === undefined || strict === undefined) return undefined
-  const { text, bom } = decode(bytes)
-  const { title } = hosts[agent]
-  if (strict === 'noMark' && bom) return `${title} cannot read a file with a byte order mark`
+  if (bytes === undefined || hostSettings[agent].strict === undefined) return undefined
   try {
-    JSON.parse(text)
+    JSON.parse(decode(bytes))
     return undefined
   } catch {
-    return `${title} cannot read a file with comments or trailing commas, and ignores all of its settings`
+    return `${hosts[agent].title} cannot read a file with comments or trailing commas, and ignores all of its settings`
   }
 }

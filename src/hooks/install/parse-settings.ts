@@ -89,7 +89,7 @@ export function parseToml(text: string): JsonObject {
 /** The JSON of a settings file; empty if it cannot be read, which `inspect` reports. */
 export function readSettingsJson(path: string): JsonObject {
   try {
-    return objectOr(getNodeValue(parseJson(decode(readSettingsFile(path).bytes).text)))
+    return objectOr(getNodeValue(parseJson(decode(readSettingsFile(path).bytes))))
   } catch {
     return {}
   }

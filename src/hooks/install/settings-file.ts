@@ -4,17 +4,17 @@ import {
   fchownSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   type Stats,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { renameInto } from '../../base/fs/atomic-file.ts'
 import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
@@ -37,10 +37,10 @@ export interface SettingsFile {
 
 export function readSettingsFile(path: string): SettingsFile {
   try {
-    const real = realTargetPath(path)
-    const stat = statSync(real, { throwIfNoEntry: false })
-    const isLink = lstatIfExists(path)?.isSymbolicLink() ?? false
-    if (stat === undefined) return { path, real, isLink, bytes: undefined, stat }
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) return { path, real: path, isLink: false, bytes: undefined, stat }
+    const real = realpathSync.native(path)
+    const isLink = lstatSync(path).isSymbolicLink()
     if (!stat.isFile()) throw new StintError('SETTINGS_INVALID', `${path} is not a file`)
     if (stat.size > maxBytes)
       throw new StintError('SETTINGS_INVALID', `${path} is too large: ${stat.size} bytes`)
@@ -55,26 +55,6 @@ export function readSettingsFile(path: string): SettingsFile {
       `read ${path}`,
       'Change its permissions, or install the hooks elsewhere (--user, --project).',
     )
-  }
-}
-
-/**
- * The path behind all links, even behind a last link to a file that does not exist yet: the path must be the
- * same before and after the file is created. (`realParentPath` of base does not follow the last link.)
- */
-function realTargetPath(path: string): string {
-  try {
-    return realpathSync.native(path)
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-    const directory = dirname(path) === path ? path : realTargetPath(dirname(path))
-    let target: string
-    try {
-      target = readlinkSync(path)
-    } catch {
-      return join(directory, basename(path))
-    }
-    return realTargetPath(resolve(directory, target))
   }
 }
 
@@ -106,25 +86,20 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   const fd = openSync(staged, 'wx', 0o600)
   try {
     writeFileSync(fd, bytes)
-    const isOwnerKept = stat === undefined || keepOwner(fd, stat)
-    // If the group cannot be kept, the new group gets only the permissions of others.
-    fchmodSync(fd, isOwnerKept ? mode : (mode & ~0o070) | ((mode & 0o007) << 3))
+    if (stat !== undefined) keepOwner(fd, stat)
+    fchmodSync(fd, mode)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
   }
 }
 
-/** False if the group cannot be kept: only root may give a file to a group that it is not a member of. */
-function keepOwner(fd: number, { uid, gid }: Stats): boolean {
-  const staged = fstatSync(fd)
-  if (staged.uid === uid && staged.gid === gid) return true
+/** Only root may give a file to another user; a group that this user is not in is lost. */
+function keepOwner(fd: number, { uid, gid }: Stats): void {
   try {
     fchownSync(fd, uid, gid)
-    return true
   } catch (error) {
-    if (staged.uid !== uid) throw error
-    return false
+    if (fstatSync(fd).uid !== uid) throw error
   }
 }
 
@@ -137,26 +112,15 @@ export function unlinkIfExists(path: string): void {
   }
 }
 
-/** The content of a settings file, with all that is needed to write it back unchanged. */
-interface SettingsText {
-  text: string
-  /** The file starts with a byte order mark. */
-  bom: boolean
-}
-
-const mark = '\uFEFF'
-
-/** Decodes UTF-8; throws if encoding would not restore the bytes. An empty file becomes `emptyText`. */
-export function decode(bytes: Buffer | undefined, emptyText = '{}\n'): SettingsText {
-  let text: string
+/**
+ * Decodes UTF-8, without a byte order mark; throws if encoding would not restore the rest. An empty file
+ * becomes `emptyText`.
+ */
+export function decode(bytes: Buffer | undefined, emptyText = '{}\n'): string {
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return text.trim() === '' ? emptyText : text
   } catch (error) {
     throw new StintError('SETTINGS_INVALID', 'it is not UTF-8', { cause: error })
   }
-  const bom = text.startsWith(mark)
-  const plain = bom ? text.slice(mark.length) : text
-  return { text: plain.trim() === '' ? emptyText : plain, bom }
 }
-
-export const encode = ({ text, bom }: SettingsText): Buffer => Buffer.from(bom ? mark + text : text)

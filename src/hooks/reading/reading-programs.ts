@@ -105,7 +105,7 @@ const isHarmlessAwk = (words: readonly string[]): boolean =>
     word.startsWith('-') ? /^-[Fv]/.test(word) : !/>(?!=)|[|@`]|system|getline/.test(word),
   )
 
-/** An operand without the plus sign sets the clock; it has only digits. In `-Id`, the d is the value of -I. */
+/** An operand of digits sets the clock. In `-Id`, the d is the value of -I, and takes no word. */
 const isHarmlessDate = (words: readonly string[]): boolean =>
   words.every(
     (word, at) =>

@@ -70,7 +70,7 @@ test.each(agents)('%s: the server that its settings start answers a client', asy
 test.each<[Agent, content: string]>([
   ['claude', '{\n  "numStartups": 3,\n  "mcpServers": {\n    "other": { "command": "x" }\n  }\n}\n'],
   ['codex', '# mine\r\nmodel = "best"\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n'],
-  ['gemini', '\uFEFF{\n\t// mine\n\t"theme": "dark",\n}\n'],
+  ['gemini', '{\n\t// mine\n\t"theme": "dark",\n}\n'],
 ])('%s: uninstall leaves the file %j as it was', async (agent, content) => {
   await using world = new McpUser()
   const path = world.server(agent)

@@ -141,7 +141,7 @@ function inspectServer(agent: McpAgent, path: string): Pick<ServerInstallation, 
     const { bytes } = readSettingsFile(path)
     const { part, entryIn } = mcpHost(agent)
     const { word, emptyText } = part([])
-    const entry = bytes?.includes(word) ? entryIn(decode(bytes, emptyText).text) : undefined
+    const entry = bytes?.includes(word) ? entryIn(decode(bytes, emptyText)) : undefined
     if (entry === undefined) return { state: 'absent' }
     const install = `stint mcp install ${agent}`
     const start = readStart(entry)

@@ -1,16 +1,13 @@
-import { join } from 'node:path'
-import { stintHome } from '../../base/fs/home.ts'
-import { md5 } from '../../base/text/md5.ts'
-import { registerEnvironmentSecrets, type SecretGate } from '../../secrets/index.ts'
-import { touchedPaths } from '../call-target.ts'
-import type { HookEvent, Tool } from '../event.ts'
-import { hosts } from '../hosts/hosts.ts'
-import { sessionName } from '../session-party.ts'
-import type { Verdict } from '../verdict.ts'
-import { type CallRecords, enqueue, queuedFiles } from './queue.ts'
-
-/** The number of calls that may wait in the middle of a turn. */
-const maxQueued = 64
+import { stintHome } from '../base/fs/home.ts'
+import { md5 } from '../base/text/md5.ts'
+import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
+import { touchedPaths } from './call-target.ts'
+import type { HookEvent, Tool } from './event.ts'
+import { hosts } from './hosts/hosts.ts'
+import { sessionName } from './session-party.ts'
+import { readPrompt } from './session-prompt.ts'
+import type { Verdict } from './verdict.ts'
+import { type NewAudit, type NewEvent, filesystemStore } from '../session/index.ts'
 
 export interface RecordRequest {
   event: HookEvent
@@ -19,36 +16,43 @@ export interface RecordRequest {
   env: NodeJS.ProcessEnv
 }
 
-/** Queues a call, and starts a recorder in the background when one is due. */
-export function record(request: RecordRequest): void {
-  if (!recordCall(request)) return
-  // Loaded here: most calls do not need it, and it takes longer to load than the rest of the hook.
-  const { spawn } = require('node:child_process') as typeof import('node:child_process')
-  // Node reads extra certificates at every start, for 50 ms or more; the recorder needs none.
-  const env = { ...request.env, NODE_EXTRA_CA_CERTS: undefined }
-  // Detached, so that the recorder outlives the hook, its shell and its terminal.
-  const options = { detached: true, stdio: 'ignore' as const, env }
-  const recorder = spawn(process.execPath, [join(__dirname, 'hook-recorder.cjs')], options)
-  // If the recorder cannot be started, a later one writes the queue.
-  recorder.on('error', () => {})
-  recorder.unref()
+/** Writes a tool call into the journal and the audit log of its session, which is made if there is none. */
+export async function recordCall({ event, verdict, agent, env }: RecordRequest): Promise<void> {
+  const { tool, kind, host, cwd } = event
+  if (tool === undefined || tool.use === 'none' || (kind !== 'pre' && kind !== 'post')) return
+  const { gate, secrets } = registerEnvironmentSecrets(env)
+  // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
+  const input = withoutSecrets(tool.input, gate)
+  const records = callRecords(event, { ...tool, input: input.value }, verdict)
+  const call = withoutSecrets({ workspace: cwd, ...records }, gate)
+  const masked = input.masked || call.masked
+  const session = sessionName(event.sessionId, host, agent)
+  // Most sessions are known by what they were first asked.
+  const title = readPrompt(session, env)
+  await filesystemStore({ home: stintHome(env) }).visit(
+    session,
+    async (visit) => {
+      await visit.audit(withMark(call.value.audit, masked))
+      await visit.append(withMark(call.value.event, masked))
+    },
+    {
+      create: { tool: host, workspace: call.value.workspace, title, mask: 'tokens' },
+      secrets,
+      mask: 'tokens',
+    },
+  )
 }
 
-/** Queues a tool call, durably if it is about to run. True if a recorder should write the queue now. */
-export function recordCall({ event, verdict, agent, env }: RecordRequest): boolean {
-  const home = stintHome(env)
-  const { tool, kind } = event
-  if (tool !== undefined && tool.use !== 'none' && (kind === 'pre' || kind === 'post')) {
-    const { gate } = registerEnvironmentSecrets(env)
-    // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
-    const input = withoutSecrets(tool.input, gate)
-    const records = callRecords(event, { ...tool, input: input.value }, verdict)
-    const call = withoutSecrets({ tool: event.host, workspace: event.cwd, ...records }, gate)
-    const session = sessionName(event.sessionId, event.host, agent)
-    enqueue(home, { ...call.value, session, masked: input.masked || call.masked }, kind === 'pre')
-  }
-  if (kind === 'pre') return false
-  return queuedFiles(home).length > (kind === 'post' ? maxQueued : 0)
+/** Says of a record that secrets were replaced in it: both come from one event, but only one may have any. */
+const withMark = <Entry extends object>(entry: Entry, masked: boolean): Entry & { masked: boolean } => ({
+  ...entry,
+  masked: masked && /<(?:secret|masked)[:>]/.test(JSON.stringify(entry)),
+})
+
+/** The records of one event for the session's journal and audit log. */
+interface CallRecords {
+  audit: NewAudit
+  event: NewEvent
 }
 
 /** The records of a call before it runs (intent, refusal) or after (outcome), with the largest field last. */
