@@ -158,7 +158,11 @@ test.each<[what: string, content: string | Buffer, left?: string]>([
   ['one line', '{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
   ['no line break at its end', '{\n\t"a": 1\n}'],
   ['only a comment', '{\n  // mine\n}\n'],
-  ['empty lists', '{\n  "hooks": { "Other": [ ], "Stop": [] }\n}\n', '{\n  "hooks": { "Other": [ ] }\n}\n'],
+  [
+    'empty lists',
+    '{\n  "hooks": { "Other": [ ], "Stop": [] }\n}\n',
+    '{\n  "hooks": {\n    "Other": []\n  }\n}\n',
+  ],
   ['text in many scripts', '{\n  "язык": "日本語 🙂"\n}\n'],
 ])(
   'a file with %s: installing twice changes nothing more, and uninstall leaves all that is not of stint',

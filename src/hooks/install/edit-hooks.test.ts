@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
+import { findHandlers, withEntries } from './edit-hooks.ts'
 import { hookEntries } from './edit-hooks.ts'
 import type { SettingsAgentName } from '../hosts/host.ts'
 import { hostSettings } from './agents.ts'
@@ -10,14 +10,8 @@ const agents = Object.keys(hostSettings) as SettingsAgentName[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
 
 const install = (text: string, agent: SettingsAgentName, chosen: object = {}): string =>
-  withEntries(
-    text,
-    agent,
-    hostSettings[agent].shape,
-    hookEntries(agent, { program, place: 'user', ...chosen }),
-  )
-const uninstall = (text: string, agent: SettingsAgentName): string =>
-  withoutEntries(text, agent, hostSettings[agent].shape)
+  withEntries(text, agent, hookEntries(agent, { program, place: 'user', ...chosen }))
+const uninstall = (text: string, agent: SettingsAgentName): string => withEntries(text, agent, [])
 
 const theirs = { matcher: 'Bash', hooks: [{ type: 'command', command: 'their-own-hook' }] }
 const settings = `{
@@ -70,9 +64,7 @@ test('other choices update the hooks in place', () => {
   expect(hooks.Stop?.[0]).toEqual(mine)
   expect(hooks.Stop).toHaveLength(2)
   expect(hooks.PreToolUse?.[1]?.hooks[0]).toMatchObject({ onFailure: 'block' })
-  expect(findHandlers(now, 'claude', hostSettings.claude.shape)).toHaveLength(
-    hookEntries('claude', { program, place: 'user' }).length,
-  )
+  expect(findHandlers(now, 'claude')).toHaveLength(hookEntries('claude', { program, place: 'user' }).length)
   expect(now).toContain('--scope paths --wait 20s --fail-closed')
 })
 

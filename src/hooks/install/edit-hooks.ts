@@ -1,27 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
-import { getNodeValue, type Node } from 'jsonc-parser'
+import { getNodeValue } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { HostEvent, SettingsAgentName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 import { defaultChoices, type HookChoices } from '../options.ts'
 import { type HostSettings, hostSettings, type InstallPlace, type SettingsShape } from './agents.ts'
 import type { SettingsPart } from './change.ts'
-import { addProperty, append, removeAt, replaceAt } from './json-edit.ts'
-import { hasComment, type JsonPath, nodeAt, parseJson, propertyOf } from './parse-settings.ts'
+import { removeProperty, setProperty } from './json-edit.ts'
+import { isString } from '../../base/text/fields.ts'
+import { hasComment, objectOr, parseJson, propertyOf } from './parse-settings.ts'
 import { type HookCommand, readCommand, settingsCommand } from './command-text.ts'
 
 /** The hooks of an agent, as a part of its settings; without `options`, only for removing them. */
-export function hooksPart(agent: SettingsAgentName, options?: EntryOptions): SettingsPart {
-  const { shape } = hostSettings[agent]
-  return {
-    word: 'stint-hook',
-    emptyText: '{}\n',
-    isIn: (text) => findHandlers(text, agent, shape).length > 0,
-    addTo: (text) => withEntries(text, agent, shape, options ? hookEntries(agent, options) : []),
-    removeFrom: (text) => withoutEntries(text, agent, shape),
-    isBlank: (text) => hasOnlyRoot(text, shape),
-  }
-}
+export const hooksPart = (agent: SettingsAgentName, options?: EntryOptions): SettingsPart => ({
+  word: 'stint-hook',
+  emptyText: '{}\n',
+  isIn: (text) => findHandlers(text, agent).length > 0,
+  addTo: (text) => withEntries(text, agent, options ? hookEntries(agent, options) : []),
+  removeFrom: (text) => withEntries(text, agent, []),
+  isBlank: (text) => hasOnlyRoot(text, hostSettings[agent].shape),
+})
 
 /** True if the file has no setting and no comment, except for those that every such file needs. */
 function hasOnlyRoot(text: string, shape: SettingsShape): boolean {
@@ -85,112 +83,100 @@ interface HookEntry {
   handler: Readonly<Record<string, unknown>>
 }
 
+type JsonObject = Record<string, unknown>
+
 /** A handler of stint's in a settings file. */
 interface InstalledHandler {
   event: string
-  /** The handler's group, or the handler alone if the user has added others to the group. */
-  path: JsonPath
-  value: unknown
-  sharesGroup: boolean
-  matcher: unknown
+  /** What the list of the event contains: a group of handlers, or this one alone. */
+  item: JsonObject
+  handler: JsonObject
   text: string
   command: HookCommand
 }
 
 /** Finds stint's handlers by their commands, as a host may drop any other mark; in the order of the file. */
-export function findHandlers(text: string, agent: string, shape: SettingsShape): InstalledHandler[] {
-  return eventsOf(parseJson(text)).flatMap(([event, list]) =>
-    (list.children ?? []).flatMap((item, index) => {
-      const handlers = shape.kind === 'flat' ? [item] : (propertyOf(item, 'hooks')?.children ?? [])
-      const sharesGroup = handlers.length > 1
-      const matcher: unknown = propertyOf(item, 'matcher')?.value
-      return handlers.flatMap((handler, inner) => {
-        const text: unknown = propertyOf(handler, shape.command)?.value
-        const command = typeof text === 'string' ? readCommand(text) : undefined
-        if (command?.agent !== agent) return []
-        const path = ['hooks', event, index, ...(sharesGroup ? ['hooks', inner] : [])]
-        const value: unknown = getNodeValue(sharesGroup ? handler : item)
-        return [{ event, path, value, sharesGroup, matcher, text: text as string, command }]
-      })
-    }),
+export const findHandlers = (text: string, agent: SettingsAgentName): InstalledHandler[] =>
+  handlersIn(hooksIn(text), agent)
+
+function handlersIn(hooks: JsonObject, agent: SettingsAgentName): InstalledHandler[] {
+  const { shape } = hostSettings[agent]
+  return Object.entries(hooks).flatMap(([event, items]) =>
+    objectsIn(items).flatMap((item) =>
+      (shape.kind === 'flat' ? [item] : objectsIn(item.hooks)).flatMap((handler) => {
+        const text = handler[shape.command]
+        const command = isString(text) ? readCommand(text) : undefined
+        return command?.agent === agent ? [{ event, item, handler, text: text as string, command }] : []
+      }),
+    ),
   )
 }
 
-/** The events of a settings file and their lists; throws if `hooks` is not an object. */
-function eventsOf(root: Node): [string, Node][] {
+const objectsIn = (list: unknown): JsonObject[] => (Array.isArray(list) ? list.map(objectOr) : [])
+
+/** A copy of the file's `hooks`; throws if they are no object. */
+function hooksIn(text: string): JsonObject {
+  const root = parseJson(text)
   if (root.type !== 'object') throw new StintError('SETTINGS_INVALID', 'its JSON is not an object')
   const hooks = propertyOf(root, 'hooks')
-  if (hooks === undefined) return []
+  if (hooks === undefined) return {}
   if (hooks.type !== 'object') throw new StintError('SETTINGS_INVALID', '`hooks` is not an object')
-  const names = new Set((hooks.children ?? []).map(({ children }) => String(children?.[0]?.value)))
-  return [...names].flatMap((name) => {
-    const list = propertyOf(hooks, name)
-    return list === undefined ? [] : [[name, list] as [string, Node]]
-  })
+  return getNodeValue(hooks) as JsonObject
 }
 
 /** Makes these the only entries of stint's: existing ones stay where they are, new ones are appended. */
-export function withEntries(
-  before: string,
-  agent: string,
-  shape: SettingsShape,
-  entries: readonly HookEntry[],
-): string {
-  let text = before
-  eventsOf(parseJson(text))
-  for (const [name, value] of Object.entries(shape.root))
-    if (nodeAt(parseJson(text), [name]) === undefined) text = addProperty(text, [], name, value)
-  for (const entry of entries) {
-    checkList(text, entry.event)
-    const present = findHandlers(text, agent, shape).find(({ event }) => event === entry.event)
-    // The matcher of a group belongs to the user's handlers, too: one that lacks tools is left to them.
-    const moves = present?.sharesGroup === true && missingTools(present.matcher, entry.matcher).length > 0
-    if (moves) text = removeAt(text, present.path)
-    text =
-      present === undefined || moves
-        ? append(text, ['hooks', entry.event], itemOf(entry, shape))
-        : updateHandler(text, present, entry, shape)
-  }
+export function withEntries(before: string, agent: SettingsAgentName, entries: readonly HookEntry[]): string {
+  const hooks = hooksIn(before)
+  for (const entry of entries) putEntry(hooks, entry, agent)
   const isSurplus = ({ event }: InstalledHandler, index: number, all: InstalledHandler[]): boolean =>
     !entries.some((entry) => entry.event === event) || all.findIndex((other) => other.event === event) < index
-  text = removeHandlers(text, findHandlers(text, agent, shape).filter(isSurplus))
-  return text
+  for (const surplus of handlersIn(hooks, agent).filter(isSurplus)) removeHandler(hooks, surplus)
+  const { root } = hostSettings[agent].shape
+  const missing =
+    entries.length === 0 ? [] : Object.entries(root).filter(([name]) => !hasProperty(before, name))
+  const text = missing.reduce((settings, [name, value]) => setProperty(settings, name, value), before)
+  if (isDeepStrictEqual(hooks, hooksIn(before))) return text
+  return Object.keys(hooks).length === 0 ? removeProperty(text, 'hooks') : setProperty(text, 'hooks', hooks)
 }
 
-/** Removes all entries of stint's, and the containers that are empty then. */
-export const withoutEntries = (text: string, agent: string, shape: SettingsShape): string =>
-  removeHandlers(text, findHandlers(text, agent, shape))
+const hasProperty = (text: string, name: string): boolean => propertyOf(parseJson(text), name) !== undefined
 
-function removeHandlers(before: string, found: readonly InstalledHandler[]): string {
-  let text = before
-  // From last to first, so that the remaining paths stay valid.
-  for (const { event, path, sharesGroup } of found.toReversed()) {
-    text = removeAt(text, path)
-    const isEmpty = (path: JsonPath): boolean => nodeAt(parseJson(text), path)?.children?.length === 0
-    // A handler that shared its group: ['hooks', event, index of the group, 'hooks', index of the handler].
-    const handlers = path.slice(0, -1)
-    if (sharesGroup && isEmpty(handlers)) text = removeAt(text, handlers.slice(0, -1))
-    for (const outer of [['hooks', event], ['hooks']]) if (isEmpty(outer)) text = removeAt(text, outer)
+function putEntry(hooks: JsonObject, entry: HookEntry, agent: SettingsAgentName): void {
+  const { shape } = hostSettings[agent]
+  const { event, handler } = entry
+  const list = (hooks[event] ??= [])
+  if (!Array.isArray(list)) throw new StintError('SETTINGS_INVALID', `\`hooks.${event}\` is not a list`)
+  const present = handlersIn(hooks, agent).find((each) => each.event === event)
+  if (present === undefined) list.push(itemOf(entry, shape))
+  else if (!sharesGroup(present))
+    list[list.indexOf(present.item)] = itemOf({ ...entry, matcher: mergedMatcher(present, entry) }, shape)
+  else if (missingTools(present.item.matcher, entry.matcher).length === 0)
+    replaceItem(present.item.hooks as unknown[], present.handler, handler)
+  else {
+    // The matcher of a group belongs to the user's handlers, too: one that lacks tools is left to them.
+    removeHandler(hooks, present)
+    list.push(itemOf(entry, shape))
   }
-  return text
 }
 
-/** Updates a handler in place. In a group with handlers of the user's, the group's matcher stays. */
-function updateHandler(
-  text: string,
-  found: InstalledHandler,
-  entry: HookEntry,
-  shape: SettingsShape,
-): string {
-  const item = found.sharesGroup
-    ? entry.handler
-    : itemOf({ ...entry, matcher: mergedMatcher(found, entry) }, shape)
-  return isDeepStrictEqual(found.value, item) ? text : replaceAt(text, found.path, item)
+const sharesGroup = ({ item }: InstalledHandler): boolean =>
+  Array.isArray(item.hooks) && item.hooks.length > 1
+
+const replaceItem = (list: unknown[], item: unknown, ...now: unknown[]): void =>
+  void list.splice(list.indexOf(item), 1, ...now)
+
+/** Removes a handler, and the containers that are empty then. */
+function removeHandler(hooks: JsonObject, handler: InstalledHandler): void {
+  const { event, item } = handler
+  if (sharesGroup(handler)) return replaceItem(item.hooks as unknown[], handler.handler)
+  const list = hooks[event] as unknown[]
+  replaceItem(list, item)
+  if (list.length === 0) delete hooks[event]
 }
 
 /** Tools that the user has added to a matcher stay; the tools of ours that it lacks are appended. */
 function mergedMatcher(
-  { matcher: theirs }: InstalledHandler,
+  { item: { matcher: theirs } }: InstalledHandler,
   { matcher: ours }: HookEntry,
 ): string | undefined {
   if (ours === undefined || theirs === undefined) return undefined
@@ -213,10 +199,4 @@ const toolsIn = (matcher: string): string[] => matcher.split(/[|()^$]+/).filter(
 function itemOf({ matcher, handler }: HookEntry, { kind }: SettingsShape): Record<string, unknown> {
   const matching = matcher === undefined ? {} : { matcher }
   return kind === 'flat' ? { ...handler, ...matching } : { ...matching, hooks: [handler] }
-}
-
-function checkList(text: string, event: string): void {
-  const list = nodeAt(parseJson(text), ['hooks', event])
-  if (list !== undefined && list.type !== 'array')
-    throw new StintError('SETTINGS_INVALID', `\`hooks.${event}\` is not a list`)
 }

@@ -62,7 +62,7 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const { events } = hosts[agent]
   const pre = events.find(({ kind }) => kind === 'pre')?.name
   // The handler that can refuse a call comes first: the doctor tries that one.
-  const ours = findHandlers(decode(file.bytes), agent, hostSettings[agent].shape).toSorted(
+  const ours = findHandlers(decode(file.bytes), agent).toSorted(
     (a, b) => Number(b.event === pre) - Number(a.event === pre),
   )
   const [first] = ours
@@ -77,7 +77,7 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
     ({ name, forRecord }) =>
       !ours.some(({ event }) => event === name) && (!forRecord || hooks.choices.record === true),
   )
-  const unguarded = ours.flatMap(({ event, matcher }) =>
+  const unguarded = ours.flatMap(({ event, item: { matcher } }) =>
     missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
   )
   return judge(hooks, [

@@ -1,111 +1,60 @@
 import type { Node } from 'jsonc-parser'
-import { type JsonPath, nodeAt, parseJson } from './parse-settings.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { hasComment, parseJson, propertyOf } from './parse-settings.ts'
 
-/**
- * Edits of JSON with comments that keep every other byte: comments, order, blanks, line ends. Removing an
- * appended value restores the file. (jsonc-parser's own `modify` does not: it reformats.)
- */
+// Edits of one property of a JSON file with comments. Every byte outside of that property stays: comments,
+// order, blanks, line ends. (jsonc-parser's own `modify` reformats the lines around.)
 
-/** Appends a value to the array at `path`, and creates the missing part of the path. */
-export function append(text: string, path: JsonPath, value: unknown): string {
+/** Replaces the value of a property of the file's object, or adds the property at its end. */
+export function setProperty(text: string, name: string, value: unknown): string {
   const root = parseJson(text)
-  // The deepest existing container gets the rest of the path as one new value.
-  let depth = path.length
-  while (nodeAt(root, path.slice(0, depth)) === undefined) depth -= 1
-  const container = nodeAt(root, path.slice(0, depth)) ?? root
-  if (depth === path.length) return insert(text, root, container, undefined, value)
-  const branch = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), [value])
-  return insert(text, root, container, String(path[depth]), branch)
-}
-
-/** Adds a property to an object. */
-export function addProperty(text: string, path: JsonPath, name: string, value: unknown): string {
-  const root = parseJson(text)
-  return insert(text, root, nodeAt(root, path) ?? root, name, value)
-}
-
-/** Replaces a value in place. */
-export function replaceAt(text: string, path: JsonPath, value: unknown): string {
-  const root = parseJson(text)
-  const node = nodeAt(root, path)
-  if (node === undefined) return text
   const layout = layoutOf(text, root)
-  const inOneLine = layout.compact || !text.slice(node.offset, endOf(node)).includes('\n')
-  const now = format(value, { ...layout, compact: inOneLine }, indentBefore(text, node.offset))
-  return splice(text, [{ from: node.offset, to: endOf(node), insert: now }])
-}
-
-/** Removes an array item or a property, with its comma and its line. */
-export function removeAt(text: string, path: JsonPath): string {
-  const root = parseJson(text)
-  const value = nodeAt(root, path)
-  const node = value?.parent?.type === 'property' ? value.parent : value
-  const siblings = node?.parent?.children
-  if (node === undefined || siblings === undefined) return text
-  const index = siblings.indexOf(node)
-  const comma = commaAfter(text, endOf(node))
-  const from = blanksBefore(text, node.offset)
-  if (siblings.length === 1) {
-    const to = comma ?? endOf(node)
-    const [open, close] = [node.parent?.offset ?? 0, endOf(node.parent ?? root) - 1]
-    // An empty container without a comment becomes `[]` or `{}`.
-    const bare = text.slice(open + 1, from).trim() === '' && text.slice(to, close).trim() === ''
-    return splice(text, [{ from, to: bare ? close : to }])
+  const json = format(value, layout)
+  const present = propertyOf(root, name)
+  if (present !== undefined) {
+    const [from, to] = [present.offset, endOf(present)]
+    if (!hasComment(text.slice(from, to))) return splice(text, from, to, json)
+    throw new StintError('SETTINGS_INVALID', `\`${name}\` has a comment in it, which would be lost`, {
+      hint: 'Move the comment before it.',
+    })
   }
-  if (comma !== undefined) {
-    const inline = !text.slice(from, node.offset).includes('\n')
-    return splice(text, [
-      { from: inline ? node.offset : from, to: inline ? blanksAfter(text, comma) : comma },
-    ])
-  }
-  const commaOfBefore = commaAfter(text, endOf(siblings[index - 1] ?? node)) ?? from
-  return splice(text, [
-    { from: commaOfBefore - 1, to: commaOfBefore },
-    { from, to: endOf(node) },
-  ])
-}
-
-function insert(text: string, root: Node, container: Node, name: string | undefined, value: unknown): string {
-  const layout = layoutOf(text, root)
-  const close = endOf(container) - 1
-  const last = container.children?.at(-1)
-  const inOneLine =
-    layout.compact || (last !== undefined && !text.slice(container.offset, close).includes('\n'))
-  const outer = indentBefore(text, container.offset)
-  const indent = last === undefined || inOneLine ? outer + layout.unit : indentBefore(text, last.offset)
-  const key = name === undefined ? '' : `${JSON.stringify(name)}:${layout.compact ? '' : ' '}`
-  const item = key + format(value, { ...layout, compact: inOneLine }, indent)
-  const at = blanksBefore(text, close)
+  const item = `${JSON.stringify(name)}:${layout.compact ? '' : ' '}${json}`
+  const close = endOf(root) - 1
+  const end = blanksBefore(text, close)
+  const last = root.children?.at(-1)
+  const line = layout.compact ? item : `${layout.eol}${layout.unit}${item}`
   if (last === undefined) {
-    if (inOneLine) return splice(text, [{ from: at, to: at, insert: item }])
-    const line = `${layout.eol}${indent}${item}`
-    // A container with a comment keeps its closing line.
-    const bare = text.slice(container.offset + 1, close).trim() === ''
-    return splice(text, [
-      { from: at, to: bare ? close : at, insert: bare ? `${line}${layout.eol}${outer}` : line },
-    ])
+    // An object with only a comment keeps its closing line.
+    const isBare = text.slice(root.offset + 1, close).trim() === ''
+    return isBare ? splice(text, end, close, `${line}${layout.eol}`) : splice(text, end, end, line)
   }
-  const trailing = commaAfter(text, endOf(last)) !== undefined
-  const line = inOneLine ? `${layout.compact ? '' : ' '}${item}` : `${layout.eol}${indent}${item}`
-  return splice(text, [
-    ...(trailing ? [] : [{ from: endOf(last), to: endOf(last), insert: ',' }]),
-    { from: at, to: at, insert: trailing ? `${line},` : line },
-  ])
+  if (commaAfter(text, endOf(last)) !== undefined) return splice(text, end, end, `${line},`)
+  return splice(splice(text, end, end, line), endOf(last), endOf(last), ',')
 }
 
-interface Splice {
-  from: number
-  to: number
-  insert?: string
+/** Removes a property of the file's object, with its comma and its line. */
+export function removeProperty(text: string, name: string): string {
+  const root = parseJson(text)
+  const property = propertyOf(root, name)?.parent
+  if (property === undefined) return text
+  const siblings = root.children ?? []
+  const from = blanksBefore(text, property.offset)
+  const comma = commaAfter(text, endOf(property))
+  if (siblings.length === 1) {
+    const to = comma ?? endOf(property)
+    const close = endOf(root) - 1
+    // An empty object without a comment becomes `{}`.
+    const isBare = text.slice(root.offset + 1, from).trim() === '' && text.slice(to, close).trim() === ''
+    return splice(text, from, isBare ? close : to)
+  }
+  if (comma !== undefined) return splice(text, from, comma)
+  const before = siblings[siblings.indexOf(property) - 1] ?? property
+  const commaBefore = commaAfter(text, endOf(before)) ?? from
+  return splice(splice(text, from, endOf(property)), commaBefore - 1, commaBefore)
 }
 
-/** Applies splices, given in ascending order, from the last to the first. */
-function splice(text: string, splices: readonly Splice[]): string {
-  let result = text
-  for (const { from, to, insert = '' } of splices.toReversed())
-    result = result.slice(0, from) + insert + result.slice(to)
-  return result
-}
+const splice = (text: string, from: number, to: number, insert = ''): string =>
+  text.slice(0, from) + insert + text.slice(to)
 
 const endOf = (node: Node): number => node.offset + node.length
 
@@ -113,12 +62,6 @@ const endOf = (node: Node): number => node.offset + node.length
 function blanksBefore(text: string, offset: number): number {
   let at = offset
   while (at > 0 && /\s/.test(text.charAt(at - 1))) at -= 1
-  return at
-}
-
-function blanksAfter(text: string, offset: number): number {
-  let at = offset
-  while (/[ \t]/.test(text.charAt(at))) at += 1
   return at
 }
 
@@ -137,22 +80,15 @@ interface Layout {
   compact: boolean
 }
 
-function layoutOf(text: string, root: Node): Layout {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const first = root.children?.[0]
-  const unit = first === undefined ? '' : indentBefore(text, first.offset)
-  const compact = (root.children?.length ?? 0) > 0 && !text.trim().includes('\n')
-  return { eol, unit: unit === '' ? '  ' : unit, compact }
+function layoutOf(text: string, { children: [first] = [] }: Node): Layout {
+  const line =
+    first === undefined ? '' : text.slice(text.lastIndexOf('\n', first.offset - 1) + 1, first.offset)
+  return {
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+    unit: /^[ \t]+$/.test(line) ? line : '  ',
+    compact: first !== undefined && !text.trim().includes('\n'),
+  }
 }
 
-/** The indentation of the line that contains this offset. */
-function indentBefore(text: string, offset: number): string {
-  const start = text.lastIndexOf('\n', offset - 1) + 1
-  return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? ''
-}
-
-/** Formats a value; `indent` starts every line after the first. */
-function format(value: unknown, { unit, eol, compact }: Layout, indent: string): string {
-  if (compact) return JSON.stringify(value)
-  return JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${indent}`)
-}
+const format = (value: unknown, { unit, eol, compact }: Layout): string =>
+  compact ? JSON.stringify(value) : JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${unit}`)

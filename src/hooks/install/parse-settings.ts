@@ -45,27 +45,12 @@ export const propertyOf = (node: Node | undefined, name: string): Node | undefin
 /** True if the text has a comment, which is its user's. */
 export const hasComment = (text: string): boolean => stripComments(text) !== text
 
-export type JsonPath = readonly (string | number)[]
-
-/** The node at a path, if there is one. */
-export function nodeAt(root: Node, path: JsonPath): Node | undefined {
-  let node: Node | undefined = root
-  for (const step of path)
-    node =
-      typeof step === 'string'
-        ? propertyOf(node, step)
-        : node?.type === 'array'
-          ? node.children?.[step]
-          : undefined
-  return node
-}
-
 function positionOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
-type JsonObject = Readonly<Record<string, unknown>>
+type JsonObject = Record<string, unknown>
 
 /** The value if it is an object, else an empty object. */
 export const objectOr = (value: unknown): JsonObject =>

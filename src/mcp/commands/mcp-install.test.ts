@@ -68,7 +68,10 @@ test.each(agents)('%s: the server that its settings start answers a client', asy
 })
 
 test.each<[Agent, content: string]>([
-  ['claude', '{\n  "numStartups": 3,\n  "mcpServers": {\n    "other": { "command": "x" }\n  }\n}\n'],
+  [
+    'claude',
+    '{\n  "numStartups": 3,\n  "mcpServers": {\n    "other": {\n      "command": "x"\n    }\n  }\n}\n',
+  ],
   ['codex', '# mine\r\nmodel = "best"\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n'],
   ['gemini', '{\n\t// mine\n\t"theme": "dark",\n}\n'],
 ])('%s: uninstall leaves the file %j as it was', async (agent, content) => {

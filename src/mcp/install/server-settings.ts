@@ -1,19 +1,18 @@
 import { basename, isAbsolute } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { getNodeValue, type Node } from 'jsonc-parser'
+import { getNodeValue } from 'jsonc-parser'
 import { stringify } from 'smol-toml'
 import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { isString } from '../../base/text/fields.ts'
 import {
-  addProperty,
   hasComment,
-  nodeAt,
   objectOr,
   parseJson,
   parseToml,
-  removeAt,
-  replaceAt,
+  propertyOf,
+  removeProperty,
+  setProperty,
   type SettingsPart,
 } from '../../hooks/index.ts'
 
@@ -55,8 +54,7 @@ function ownStart(entry: unknown, name: string): ReturnType<typeof readStart> {
   })
 }
 
-const jsonList = ['mcpServers']
-const jsonPath = [...jsonList, serverName]
+const jsonList = 'mcpServers'
 
 /** The server in a JSON file, below `mcpServers`; a new entry also has the properties in `extra`. */
 export const jsonServer = (start: ServerStart, extra: Readonly<Record<string, unknown>>): SettingsPart => ({
@@ -65,18 +63,15 @@ export const jsonServer = (start: ServerStart, extra: Readonly<Record<string, un
   isIn: (text) => readStart(jsonEntry(text)) !== undefined,
   addTo: (text) => withJsonServer(text, start, extra),
   removeFrom(text) {
-    const rest = removeAt(text, jsonPath)
-    const isEmpty = nodeAt(parseJson(rest), jsonList)?.children?.length === 0
-    return isEmpty ? removeAt(rest, jsonList) : rest
+    const { [serverName]: _, ...others } = jsonServers(text)
+    const isEmpty = Object.keys(others).length === 0
+    return isEmpty ? removeProperty(text, jsonList) : setProperty(text, jsonList, others)
   },
   isBlank: (text) => parseJson(text).children?.length === 0 && !hasComment(text),
 })
 
 /** The entry of the name, whatever it starts; undefined if there is none. */
-export function jsonEntry(text: string): unknown {
-  const node = nodeAt(parseServers(text), jsonPath)
-  return node === undefined ? undefined : (getNodeValue(node) as unknown)
-}
+export const jsonEntry = (text: string): unknown => jsonServers(text)[serverName]
 
 /** An entry that is there keeps its place, its other properties and the options of the server. */
 function withJsonServer(
@@ -84,25 +79,22 @@ function withJsonServer(
   { command, args }: ServerStart,
   extra: Readonly<Record<string, unknown>>,
 ): string {
-  const own = ownStart(jsonEntry(text), jsonPath.join('.'))
-  if (own === undefined) {
-    const entry = { ...extra, command, args }
-    return nodeAt(parseServers(text), jsonList) === undefined
-      ? addProperty(text, [], 'mcpServers', { [serverName]: entry })
-      : addProperty(text, jsonList, serverName, entry)
-  }
-  const allArgs = [...args, ...own.options]
-  const updated = own.command === command ? text : replaceAt(text, [...jsonPath, 'command'], command)
-  return isDeepStrictEqual(own.args, allArgs) ? updated : replaceAt(updated, [...jsonPath, 'args'], allArgs)
+  const present = jsonEntry(text)
+  const own = ownStart(present, `${jsonList}.${serverName}`)
+  const known = own === undefined ? extra : objectOr(present)
+  const entry = { ...known, command, args: [...args, ...(own?.options ?? [])] }
+  if (isDeepStrictEqual(entry, present)) return text
+  return setProperty(text, jsonList, { ...jsonServers(text), [serverName]: entry })
 }
 
-/** The tree of the file; throws if it or `mcpServers` is not an object. */
-function parseServers(text: string): Node {
+/** The servers in the file; throws if it or `mcpServers` is not an object. */
+function jsonServers(text: string): Record<string, unknown> {
   const root = parseJson(text)
   if (root.type !== 'object') throw new StintError('SETTINGS_INVALID', 'its JSON is not an object')
-  if ((nodeAt(root, jsonList)?.type ?? 'object') !== 'object')
-    throw new StintError('SETTINGS_INVALID', '`mcpServers` is not an object')
-  return root
+  const servers = propertyOf(root, jsonList)
+  if (servers === undefined) return {}
+  if (servers.type !== 'object') throw new StintError('SETTINGS_INVALID', '`mcpServers` is not an object')
+  return getNodeValue(servers) as Record<string, unknown>
 }
 
 const tomlList = 'mcp_servers'
