@@ -193,7 +193,7 @@ type OwnerFields = Pick<
 >
 
 /** The fields of an owner record. The program in the scratch can forge it, so invalid ids become null. */
-export function ownerFields(owner: Owner | undefined, requestId: string | null): OwnerFields {
+function ownerFields(owner: Owner | undefined, requestId: string | null): OwnerFields {
   const idIf = (isValid: (text: string) => boolean, text: string | null | undefined): string | null =>
     typeof text === 'string' && isValid(text) ? text : null
   return {

@@ -59,13 +59,9 @@ function findSessionTrash(): string | undefined {
 }
 
 /** Names that are part of the layout, not entries to judge. */
-const fixedNames: Readonly<Record<SweptDirectory['kind'], readonly string[]>> = {
+const fixedNames: Partial<Record<SweptDirectory['kind'], readonly string[]>> = {
   root: ['run', 'trash', 'out', 'tracked'],
-  runs: [],
   trash: [sweptStamp],
-  out: [],
-  tracked: [],
-  sessions: [],
 }
 
 /** The entries of a directory that a sweep judges. */
@@ -83,7 +79,7 @@ export function listSwept(directory: SweptDirectory): SweptListing {
   try {
     const problem = ownDirectoryProblem(lstatSync(path))
     if (problem !== undefined) throw unsafe(path, kind, problem)
-    return { directory, names: readdirSync(path).filter((name) => !fixedNames[kind].includes(name)) }
+    return { directory, names: readdirSync(path).filter((name) => !fixedNames[kind]?.includes(name)) }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { directory, names: [] }
     throw codedError(error, `list ${path}`)

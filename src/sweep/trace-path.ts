@@ -3,20 +3,14 @@ import { codedError } from '../base/errors/stint-error.ts'
 import { exists, listIfReadable } from '../base/fs/exists.ts'
 import { isWithin, realParentPath } from '../base/fs/paths.ts'
 import { type ContextLine, contextsContaining, readContexts } from '../scratch/create-in.ts'
-import { readOwner } from '../scratch/owner.ts'
 import { findRoot, type ScratchRoot } from '../scratch/root.ts'
 import {
   listEntries,
   type MeasuredEntry,
   measureEntry,
-  ownerFields,
   readTrackedLines,
-  type TempEntry,
   type TrackedLine,
 } from './inventory.ts'
-
-/** A run in which other runs were started. */
-type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
 
 /** Where a path comes from, according to the records of the runs. */
 export interface TracedPath {
@@ -24,8 +18,6 @@ export interface TracedPath {
   exists: boolean
   /** The entry of the root that it belongs to. */
   entry: MeasuredEntry
-  /** The run in which this run was started, then that run's parent, and so on. */
-  parents: ParentRun[]
   /** The contexts that contain it, the outermost first. */
   contexts: ContextLine[]
   /** The record that tracks a path elsewhere; null for a path in the root. */
@@ -55,7 +47,6 @@ async function traceIn(root: ScratchRoot, path: string, now: number): Promise<Tr
     path: target,
     exists: exists(target),
     entry: await measureEntry(entry),
-    parents: parentsOf(root, entry),
     contexts:
       inside === undefined
         ? []
@@ -77,21 +68,4 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
     (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
   )
   return candidates[0]
-}
-
-/** A longer chain is forged. */
-const maxParents = 32
-
-function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentRun[] {
-  const parents: ParentRun[] = []
-  const visited = new Set<string>()
-  let next = parent_request_id
-  while (next !== null && !visited.has(next) && parents.length < maxParents) {
-    visited.add(next)
-    const owner = readOwner(join(root.runs, next))
-    const { parent_request_id, ...parent } = ownerFields(owner, next)
-    parents.push(parent)
-    next = parent_request_id
-  }
-  return parents
 }

@@ -93,13 +93,13 @@ function stillLeft({ processes, files }: ReturnType<typeof findLeftovers>): Retu
 function describeTask({ processes, files }: ReturnType<typeof findLeftovers>): string {
   const parts = [
     ...(processes.length > 0 ? [`end ${plural(processes.length, 'process', 'processes')}`] : []),
-    ...(files.length > 0
-      ? [`remove ${plural(files.length, 'file or directory', 'files and directories')}`]
-      : []),
+    ...(files.length > 0 ? [`remove ${countFiles(files)}`] : []),
   ]
-  const [first = '', ...rest] = parts.join(' and ')
-  return `${first.toUpperCase()}${rest.join('')}`
+  return parts.join(' and ').replace(/^./, (first) => first.toUpperCase())
 }
+
+const countFiles = ({ length }: readonly LeftFile[]): string =>
+  plural(length, 'file or directory', 'files and directories')
 
 const kinds: Readonly<Record<LeftFile['kind'], string>> = {
   temp: 'output of a dead session',
@@ -144,7 +144,7 @@ export function renderAgentsSweep(data: AgentsSweepData, columns: number): strin
   if (processes.length + files.length === 0)
     return 'nothing that a dead session of an agent has left was found'
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const summary = `${plural(processes.length, 'process', 'processes')}, ${plural(files.length, 'file or directory', 'files and directories')} (${formatBytes(bytes)})`
+  const summary = `${plural(processes.length, 'process', 'processes')}, ${countFiles(files)} (${formatBytes(bytes)})`
   return [
     ...rowsOf(data, columns),
     dry_run ? `would end and remove ${summary}` : `ended and removed ${summary}`,

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { plant } from '../../../test/support/plant.ts'
 import { dataOf, dead, type Entry, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { stintBin, World } from '../../../test/support/world.ts'
-import { readOwner, writeOwner } from '../../scratch/owner.ts'
-import { removeOwner, moveToTrash } from '../../scratch/trash.ts'
+import { moveToTrash } from '../../scratch/trash.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { createScratch } from '../../scratch/scratch.ts'
 
@@ -13,7 +12,6 @@ interface Why {
   path: string
   exists: boolean
   entry: Entry
-  parents: { request_id: string; command: string | null; liveness: string | null }[]
   contexts: { name: string }[]
   context: string | null
   test_file: string | null
@@ -25,7 +23,7 @@ async function why(world: World, path: string): Promise<Why> {
   return dataOf(await temp(world, 'why', path)) as unknown as Why
 }
 
-test('why shows the run, its session, its parent runs, the contexts and the test file', async () => {
+test('why shows the run, its session, the run that started it, the contexts and the test file', async () => {
   await using world = new World()
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   using outer = createScratch({ root, command: 'outer' })
@@ -46,12 +44,12 @@ test('why shows the run, its session, its parent runs, the contexts and the test
       path: scratch.path,
       request_id: scratch.requestId,
       session_id: 'mine',
+      parent_request_id: outer.requestId,
       command: 'inner',
       pid: process.pid,
       liveness: 'alive',
       reason: 'owner-alive',
     },
-    parents: [{ request_id: outer.requestId, command: 'outer', liveness: 'alive' }],
     contexts: [{ name: 'describe' }, { name: 'describe > it' }],
     context: 'describe > it',
     test_file: 'src/a.test.ts',
@@ -104,15 +102,10 @@ test('why answers NOT_FOUND for a path of another program, and exit 2 unless the
   for (const args of [[], [''], ['a', 'b']]) expect((await temp(world, 'why', ...args)).code).toBe(2)
 })
 
-test('forged records do no harm: contexts outside, circular parents, tracked roots, escape sequences', async () => {
+test('forged records do no harm: contexts outside, tracked roots, escape sequences', async () => {
   await using world = new World()
   const escape = '\u001b]0;owned\u0007\u202e'
   const path = plant(world, dead, { command: `make${escape}`, session_id: `s${escape}` })
-  const other = plant(world, dead, { parent_request_id: basename(path) })
-  const owner = readOwner(path)
-  if (owner === undefined) throw new Error('no owner')
-  removeOwner(path)
-  writeOwner(path, { ...owner, parent_request_id: basename(other) })
   const lines = [
     { dir: '../../..', name: 'out', file: null },
     { dir: 'd', name: `test${escape}`, file: `a${escape}.ts` },
@@ -131,7 +124,6 @@ test('forged records do no harm: contexts outside, circular parents, tracked roo
 
   const found = await why(world, join(path, 'd', `file${escape}`))
   expect(found).toMatchObject({ contexts: [{ dir: 'd' }], entry: { session_id: null } })
-  expect(found.parents.map(({ request_id }) => request_id)).toEqual([basename(other), basename(path)])
   const record = find(await list(world), join(world.root, 'tracked', basename(path)))
   expect(record).toMatchObject({ kind: 'tracked', files: 0, orphan: true, reason: 'owner-dead' })
   for (const args of [['list'], ['why', join(path, 'd', `file${escape}`)], ['stats']]) {

@@ -170,24 +170,14 @@ interface WhyData extends TracedPath {
   fate: string
 }
 
-function renderWhy({
-  path,
-  exists,
-  entry,
-  parents,
-  contexts,
-  context,
-  test_file,
-  tracked,
-  fate,
-}: WhyData): string {
+function renderWhy({ path, exists, entry, contexts, context, test_file, tracked, fate }: WhyData): string {
   const facts: [string, string | null][] = [
     ['belongs to', `${entry.kind} ${entry.path} (${formatSpace(entry)} in ${plural(entry.files, 'file')})`],
     ['tracked as', tracked && tracked.path],
     ['run', entry.request_id],
     ['by', `${renderOwner(entry)}, ${formatAge(entry.age_ms)} ago`],
     ['session', entry.session_id],
-    ...parents.map((parent): [string, string] => ['in run', `${parent.request_id} ${renderOwner(parent)}`]),
+    ['in run', entry.parent_request_id],
     ...contexts.slice(0, -1).map(({ name }): [string, string] => ['in context', name]),
     ['context', context],
     ['test file', test_file],
