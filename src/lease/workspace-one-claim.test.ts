@@ -129,6 +129,18 @@ test('where directories ignore case, a workspace has one claim in any case of it
   expect(refused.error).toMatchObject({ code: 'LOCK_HELD', holder: { session_id: 'a' } })
 })
 
+test('a directory of a repository that is also mounted elsewhere is claimed with the repository', async () => {
+  const script = `mkdir -p "$3/.git" "$3/src/deep" "$2/elsewhere" && mount --bind "$3/src" "$2/elsewhere" &&
+    "$0" "$1" lock acquire --session a --workspace "$3" --json > /dev/null
+    "$0" "$1" lock acquire --session b --workspace "$2/elsewhere" --json
+    "$0" "$1" lock acquire --session b --workspace "$2/elsewhere/deep" --path new --json`
+  const args = ['-c', script, process.execPath, stintBin, world.tmp, world.workspace]
+  const { stdout } = await world.unshare(['--mount'], 'sh', args)
+  const answers = stdout.trim().split('\n')
+  for (const answer of answers) expect(JSON.parse(answer)).toMatchObject({ error: { code: 'LOCK_HELD' } })
+  expect(answers).toHaveLength(2)
+})
+
 // As two directories cannot share an inode, bind mounts give one of them two names that differ in case only.
 test.each(['work-again', 'WORK', 'sub/deep/work'])(
   'a workspace has one claim by each of its paths: it is also mounted at %s',

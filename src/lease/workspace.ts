@@ -42,6 +42,8 @@ export function workspaceOf(path: string): Workspace {
   const root = repositoryAround(real)
   if (root === undefined) {
     const canonical = canonicalPath(real)
+    // A bind mount may show a part of a repository.
+    if (canonical !== real && repositoryAround(canonical) !== undefined) return workspaceOf(canonical)
     return { path: canonical, key: outsideKey, whole: [outsideClaim(canonical)] }
   }
   const canonical = canonicalDirectory(root)
@@ -182,9 +184,15 @@ function withoutPattern(path: string): string {
 function claimPath(workspace: Workspace, path: string, from: string): string {
   const absolute = resolve(from, path)
   const owner = path.includes('\0') ? undefined : workspaceOf(absolute)
-  const names = owner?.key === workspace.key ? namesBelow(workspace.path, realPathOf(absolute)) : undefined
+  const names = owner?.key === workspace.key ? namesIn(workspace, absolute) : undefined
   if (owner === undefined || names === undefined) throw notInWorkspace(path, workspace, owner)
   return isOutside(owner) ? (owner.whole[0] ?? '**') : claimInRepository(workspace, names)
+}
+
+/** The names that lead from the top of a workspace to a path, which may be mounted elsewhere, too. */
+function namesIn({ path }: Workspace, file: string): string[] | undefined {
+  const real = realPathOf(file)
+  return namesBelow(path, real) ?? namesBelow(path, canonicalPath(real))
 }
 
 function notInWorkspace(path: string, workspace: Workspace, owner: Workspace | undefined): StintError {
@@ -200,7 +208,7 @@ function notInWorkspace(path: string, workspace: Workspace, owner: Workspace | u
 export function fileClaim(file: string): { workspace: Workspace; path: string } {
   const workspace = workspaceOf(file)
   if (isOutside(workspace)) return { workspace, path: workspace.whole[0] ?? '**' }
-  const names = namesBelow(workspace.path, realPathOf(resolve(file))) ?? []
+  const names = namesIn(workspace, resolve(file)) ?? []
   return { workspace, path: claimInRepository(workspace, names) }
 }
 
