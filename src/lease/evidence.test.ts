@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -262,6 +263,10 @@ test('an interruption from before the last renewal proves nothing, and a missing
     false,
   )
   expect(isTurnOver({} as Claim)).toBe(false)
+  // Opening this for reading would wait for a writer.
+  const fifo = join(world.tmp, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  expect(isTurnOver({ origin: { transcript: { path: fifo, size: 0 } } } as Claim)).toBe(false)
 })
 
 test('an interruption after a long answer is found, and a subagent that writes on keeps the turn open', () => {

@@ -1,17 +1,9 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, fstatSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { listIfReadable } from '../base/fs/exists.ts'
 import { isWithin } from '../base/fs/paths.ts'
+import { openRegular } from '../base/fs/regular-file.ts'
 import { geteuid, readSystemFile, thisMachine } from '../base/process/platform.ts'
 import {
   type ProcessTable,
@@ -221,7 +213,7 @@ export function isTurnOver({ origin }: Claim): boolean {
 
 /** The end of what a file has gained since it had this size. */
 function readGain(path: string, size: number): { text: string; mtimeMs: number } {
-  const fd = openSync(path, 'r')
+  const { fd } = openRegular(path)
   try {
     const stat = fstatSync(fd)
     const start = Math.max(size, stat.size - maxTranscriptBytes)
