@@ -17,16 +17,16 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   frameworks: { lines: 1031, files: 10 },
   hooks: { lines: 6925, files: 58 },
   lease: { lines: 4338, files: 28 },
-  mcp: { lines: 1130, files: 9 },
+  mcp: { lines: 1121, files: 9 },
   points: { lines: 2846, files: 23 },
   postgres: { lines: 2312, files: 21 },
   scratch: { lines: 1470, files: 10 },
   secrets: { lines: 677, files: 6 },
   session: { lines: 9473, files: 56 },
-  sweep: { lines: 2144, files: 16 },
+  sweep: { lines: 2146, files: 16 },
   testing: { lines: 1645, files: 13 },
   ui: { lines: 4685, files: 32 },
-  vault: { lines: 2066, files: 20 },
+  vault: { lines: 2071, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
 const whole = { lines: 53_600, files: 426 }

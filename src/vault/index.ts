@@ -10,7 +10,7 @@ export {
   readConversationSummary,
   surveyVault,
 } from './list-conversations.ts'
-export { isVaultAgent, resumeCommand, vaultAgents } from './places.ts'
+export { isVaultAgent, placeVariables, resumeCommand, vaultAgents } from './places.ts'
 export { linesOf, rawBytes, readEntries } from './read-conversation.ts'
 export { restoreConversation } from './restore-conversation.ts'
 export { type FoundLine, searchTranscripts } from './search-vault.ts'

@@ -74,6 +74,11 @@ export const places: Readonly<Record<VaultAgent, AgentPlace>> = {
   opencode: { roots: [], below: [], names: /^$/ },
 }
 
+/** The variables that move the agents' own directories. */
+export const placeVariables: readonly string[] = agents
+  .flatMap((agent) => places[agent].roots.map((path) => path.replace(/^\$|\/.*/g, '')))
+  .filter((name) => name !== 'HOME')
+
 /** Gemini deletes after 30 days, unless its user has set another age or none. */
 function geminiDays({ general }: Record<string, unknown>): number | undefined {
   const retention = isRecord(general) && isRecord(general.sessionRetention) ? general.sessionRetention : {}

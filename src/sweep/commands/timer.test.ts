@@ -98,6 +98,15 @@ test('with cron, one line is added before the others; uninstalling restores ever
   expect(readFileSync(system.crontab)).toEqual(others)
 })
 
+test('the timer syncs the vault from where the agents are now, and has the path of OpenCode', async () => {
+  await using system = new System({ crontab, opencode: '' })
+  Object.assign(system.env, { GEMINI_CLI_HOME: '/g', QWEN_RUNTIME_DIR: '/q', CLAUDE_CONFIG_DIR: '/c' })
+  await system.timer('--install-timer')
+  expect(readFileSync(system.crontab, 'utf8')).toContain(
+    ` CLAUDE_CONFIG_DIR=/c GEMINI_CLI_HOME=/g QWEN_RUNTIME_DIR=/q PATH=${system.bin} ${process.execPath} `,
+  )
+})
+
 test('the timer starts the real path of a linked program, and sets STINT_HOME only if it is set', async () => {
   await using system = new System({ crontab })
   delete system.env.STINT_HOME

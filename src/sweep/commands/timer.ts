@@ -9,6 +9,8 @@ import { latin1Of } from '../../base/fs/paths.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { findTmp } from '../../scratch/index.ts'
 import { shellWord } from '../../base/text/escape.ts'
+import { findOnPath } from '../../hooks/index.ts'
+import { placeVariables } from '../../vault/index.ts'
 
 /** A timer that sweeps every hour, as units of systemd and as a line of a crontab. */
 export interface Timer {
@@ -54,18 +56,18 @@ export function uninstallTimer(dryRun: boolean): TimerData {
   return { dry_run: dryRun, started_by: null, units, crontab_line }
 }
 
-/** The variables that move an agent's own directory, from which the vault copies. */
-const agentVariables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'QWEN_HOME', 'COPILOT_HOME']
-
 /** Names program, temp directory and home in full: cron and systemd have another environment. */
 function makeTimer() {
   // The real path, because a link in a project's `node_modules/.bin` may disappear with the project.
   const command = [process.execPath, realpathSync.native(process.argv[1] ?? ''), 'sweep', '--vault', '--json']
-  const agents = agentVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  // A sync of the vault looks where the agents of this environment keep their conversations.
+  const agents = placeVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
   const env: Record<string, string> = {
     STINT_TMP_ROOT: findTmp(),
     ...(process.env.STINT_HOME && { STINT_HOME: stintHome() }),
     ...Object.fromEntries(agents),
+    // The vault gets the sessions of OpenCode from its own command.
+    ...(findOnPath('opencode') !== undefined && { PATH: process.env.PATH }),
   }
   // A line break would end the entry and begin another.
   const invalid = [...command, ...Object.values(env)].find((word) => /\p{Cc}/u.test(word))
