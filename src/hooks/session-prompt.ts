@@ -115,14 +115,8 @@ export function sweepPrompts(home: string): void {
   }
 }
 
-/** A session that an agent's hooks have told stint about. */
-export interface AgentSession {
-  sessionId: string
-  /** The process of the agent. */
-  agent: Identity
-  /** The first words of its prompt; empty if they are not kept. */
-  words: string
-}
+/** A session that an agent's hooks have told stint about; without words if they are not kept. */
+export type AgentSession = Pick<PromptedSession, 'sessionId' | 'agent' | 'words'>
 
 /**
  * Whether an agent has started this process: a variable names its session, or its process is above this one.

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { isString, parseObject } from '../../base/text/fields.ts'
 import type { Installation, Problem } from './inspect.ts'
@@ -100,40 +100,27 @@ async function listHooks(cwd: string, withinMs: number): Promise<ListedHook[] | 
 async function askAppServer(program: string, cwd: string, withinMs: number): Promise<Answer | undefined> {
   // A group of its own: `codex` of npm is a script that starts the real program.
   const child = spawn(program, ['app-server'], { cwd, detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
-  let isClosed = false
-  const closed = new Promise<undefined>((resolve) => {
-    const onClose = (): void => {
-      isClosed = true
-      resolve(undefined)
-    }
-    child.once('error', onClose).once('close', onClose)
-  })
-  const end = (): void => {
-    if (!isClosed) ifPossible(() => process.kill(-(child.pid ?? Number.NaN), 'SIGKILL'))
-  }
+  const closed = new Promise((resolve) => child.once('error', resolve).once('close', resolve))
+  const end = (): void => void ifPossible(() => process.kill(-(child.pid ?? Number.NaN), 'SIGKILL'))
   process.once('exit', end)
+  // The output of a program that is ended ends, too.
+  const limit = setTimeout(end, withinMs)
   // A program that ends early closes the pipe.
   child.stdin.on('error', () => {})
   child.stdin.write(question(cwd))
   try {
-    const answer = await within(withinMs, Promise.race([readAnswer(child.stdout), closed]))
+    for await (const line of createInterface({ input: child.stdout })) {
+      const message = parseObject(line)
+      if (message?.id === questionId) return message
+    }
+    return undefined
+  } finally {
     // Codex ends when its input does.
     child.stdin.end()
-    await within(graceMs, closed)
-    return answer
-  } finally {
+    await Promise.race([closed, delay(graceMs, undefined, { ref: false })])
+    clearTimeout(limit)
     end()
     process.off('exit', end)
-  }
-}
-
-/** Waits for a promise; undefined if it takes longer. */
-async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value | undefined> {
-  const timer = new AbortController()
-  try {
-    return await Promise.race([promise, setTimeout(ms, undefined, timer)])
-  } finally {
-    timer.abort()
   }
 }
 
@@ -150,21 +137,3 @@ function question(cwd: string): string {
   ]
   return messages.map((message) => `${JSON.stringify(message)}\n`).join('')
 }
-
-/** Far more than a line of Codex's answer has. */
-const maxLine = 4 << 20
-
-/** The answer among the lines of Codex; never settles if there is none. */
-const readAnswer = (stdout: Readable): Promise<Answer | undefined> =>
-  new Promise((resolve) => {
-    let rest = ''
-    stdout.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      const answer = lines.map(parseObject).find((message) => message?.id === questionId)
-      if (answer !== undefined) resolve(answer)
-      if (rest.length <= maxLine) return
-      rest = ''
-      resolve(undefined)
-    })
-  })

@@ -8,39 +8,18 @@ import { allAgents, allPlaces, hasAgent, type InstallPlace, requiredPath } from 
 import { shimPath } from './shim.ts'
 
 /** The file or directory that gets the hooks of one agent. */
-export type HookTarget = SettingsTarget | PluginTarget | GuardTarget | ShimTarget
+export type HookTarget = { place: InstallPlace; path: string } & (
+  | { kind: 'settings'; agent: SettingsAgentName }
+  | { kind: 'plugin'; agent: 'opencode' }
+  /** The directory in which git looks for hooks; `tracked`: everyone who clones the repository gets it. */
+  | { kind: 'git'; agent: 'git'; tracked: boolean }
+  /** The script that stands before git on PATH. */
+  | { kind: 'shim'; agent: 'git' }
+)
 
-interface Target {
-  place: InstallPlace
-  path: string
-}
+export type GuardTarget = Extract<HookTarget, { kind: 'git' }>
 
-/** A settings file. */
-interface SettingsTarget extends Target {
-  kind: 'settings'
-  agent: SettingsAgentName
-}
-
-/** The file of a plugin. */
-interface PluginTarget extends Target {
-  kind: 'plugin'
-  agent: 'opencode'
-}
-
-/** The directory in which git looks for hooks. */
-export interface GuardTarget extends Target {
-  kind: 'git'
-  agent: 'git'
-  tracked: boolean
-}
-
-/** The script that stands before git on PATH. */
-interface ShimTarget extends Target {
-  kind: 'shim'
-  agent: 'git'
-}
-
-export const shimTarget = (): ShimTarget => ({ kind: 'shim', agent: 'git', place: 'user', path: shimPath() })
+export const shimTarget = (): HookTarget => ({ kind: 'shim', agent: 'git', place: 'user', path: shimPath() })
 
 /** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
@@ -105,12 +84,7 @@ function targetOf(agent: TargetName, place: InstallPlace, workspace: string): Ho
     : { kind: 'settings', agent, place, path }
 }
 
-/** The directory in which git looks for the hooks of a repository, or of all repositories of a user. */
-interface HooksDirectory {
-  path: string
-  /** The directory is part of the repository: everyone who clones it gets the hooks. */
-  tracked: boolean
-}
+type HooksDirectory = Pick<GuardTarget, 'path' | 'tracked'>
 
 /** Asks git, from any directory of the repository; a submodule has hooks of its own. */
 function hooksDirectory(directory: string, place: InstallPlace): HooksDirectory {

@@ -31,21 +31,6 @@ const namesOf = (text: string): string[] => text.trim().split(/\s+/)
 
 // A hook loads this file at every tool call, so each table is made when a command is first looked up in it.
 
-let findTests: Set<string> | undefined
-
-/** Tests and actions of find that write nothing, and numbers such as the `-7` of `-mtime -7`. */
-function isHarmlessFindWord(word: string): boolean {
-  findTests ??= new Set(
-    namesOf(
-      `-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty -executable -false -follow
-       -fstype -gid -group -ilname -iname -inum -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount
-       -mtime -name -newer -newermt -nogroup -noleaf -not -nouser -o -or -path -perm -print -print0 -printf -prune
-       -quit -readable -regex -regextype -samefile -size -true -type -uid -user -writable -xdev -xtype`,
-    ),
-  )
-  return !word.startsWith('-') || findTests.has(word) || /^-\d+\w?$/.test(word)
-}
-
 let harmlessSedScript: RegExp | undefined
 
 /** A script of sed that writes no file and runs no program: `10,20p`, `/^## /p; 5q`, `s/a/b/g`. */
@@ -71,17 +56,6 @@ function isHarmlessSed(words: readonly string[]): boolean {
   }
   const operands = words.slice(at)
   return allMatch(/^(?!-)/)(operands) && (scripts > 0 || isHarmlessSedScript(operands[0] ?? ''))
-}
-
-/** tree takes the next word for the value of an option, and letters behind the option for more options. */
-function isHarmlessTree(words: readonly string[]): boolean {
-  const long =
-    'charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort'
-  return words.every((word, at) => {
-    if (/^-[ILP]$/.test(word)) return /^[^-]/.test(words[at + 1] ?? '')
-    if (word.startsWith('--')) return isListed(word.slice(2).replace(/=.*/, ''), `${long} timefmt`)
-    return !word.startsWith('-') || /^-[aAcCdDfFghiJlnNpqQrsStuUvxX]+$/.test(word)
-  })
 }
 
 /**
@@ -173,7 +147,7 @@ const filePrograms = (): Readonly<Record<string, ReadingProgram>> => ({
   fd: { never: /^-(?:\w*[xX]|-exec)/ },
   // -C writes a file of magic numbers, -p sets the times of the file.
   file: { never: /^-(?:\w*[Cp]|-[cp])/ },
-  find: (words) => words.every(isHarmlessFindWord),
+  find: { never: /^-(?:exec|ok|delete|fprint|fls)/ },
   // -o writes what less reads to a file, -k and -t may run a program, and so does `+!program`. The user
   // chose the preprocessor in LESSOPEN.
   less: allMatch(/^(?:[^-+]|-[eEfFgGiImMnNqrRsSX]+$)/),
@@ -185,7 +159,8 @@ const filePrograms = (): Readonly<Record<string, ReadingProgram>> => ({
   // A colon in the name of the archive makes tar run rsh.
   tar: ([letters = '', archive = '', ...more]) =>
     /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && /^[^-:][^:]*$/.test(archive) && allMatch(/^[^-]/)(more),
-  tree: isHarmlessTree,
+  // -R runs tree with -o in each directory.
+  tree: { never: /^-(?:\w*[oR]|-output)/ },
   // The second operand is the file that uniq writes.
   uniq: {
     options: /^-(?:[cdDiuz]+|[fsw]\d+|-(?:count|ignore-case|repeated|unique))$/,
