@@ -1,4 +1,5 @@
 import { stintHome } from '../base/fs/home.ts'
+import { isString } from '../base/text/fields.ts'
 import { md5 } from '../base/text/md5.ts'
 import { registerEnvironmentSecrets, type SecretGate } from '../secrets/index.ts'
 import { touchedPaths } from './call-target.ts'
@@ -87,31 +88,18 @@ function subjectOf({ host }: HookEvent, tool: Tool): string {
   return what === undefined ? `${hosts[host].title}: ${tool.name}` : `${tool.name}: ${what}`
 }
 
-/** Characters kept of each string: the output of a tool is in its file. */
-const keptLength = 4000
-/** Characters kept of all strings together. Their JSON may be six times as long. */
-const keptInAll = 128 << 10
+/** What is kept of each string, in characters, and of each list: the output of a tool is in its file. */
+const kept = { characters: 4000, items: 30 }
 
 /** Removes secrets from a value, and then limits its size: the gate does not find half of a secret. */
 function withoutSecrets<Value>(value: Value, gate: SecretGate): { value: Value; masked: boolean } {
   const json = JSON.stringify(value) ?? 'null'
   const clean = gate.json(json)
-  const short = shorten(JSON.parse(clean), { left: keptInAll })
-  return { value: short as Value, masked: clean !== json }
+  return { value: JSON.parse(clean, shorten) as Value, masked: clean !== json }
 }
 
-/** Shortens strings and lists to the room that is left for them; whatever comes last is left out. */
-function shorten(value: unknown, room: { left: number }): unknown {
-  if (typeof value === 'string') {
-    const length = Math.max(0, Math.min(keptLength, room.left))
-    room.left -= Math.min(value.length, length)
-    return value.length <= length ? value : `${value.slice(0, length)}… [+${value.length - length}]`
-  }
-  room.left -= 8
-  if (typeof value !== 'object' || value === null) return value
-  // Each item takes at least eight characters, if only for its punctuation.
-  const maxItems = Math.max(0, Math.min(1000, room.left >> 3))
-  if (Array.isArray(value)) return value.slice(0, maxItems).map((item) => shorten(item, room))
-  const entries = Object.entries(value).slice(0, maxItems)
-  return Object.fromEntries(entries.map(([name, item]) => [shorten(name, room), shorten(item, room)]))
+function shorten(_: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, kept.items)
+  if (!isString(value) || value.length <= kept.characters) return value
+  return `${value.slice(0, kept.characters)}… [+${value.length - kept.characters}]`
 }

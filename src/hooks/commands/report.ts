@@ -76,9 +76,6 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
   absent: ['nothing of stint in', 'nothing of stint in'],
 }
 
-/** How many lines of a file's diff are shown on a terminal; a pipe and the envelope get all. */
-const shownDiffLines = 20
-
 /** Formats the changes: a line for each file, the diffs of a dry run, and the steps left to the user. */
 export function renderChanges(
   changes: readonly ChangeData[],
@@ -89,20 +86,15 @@ export function renderChanges(
   const lines = changes.map(({ agent, path, outcome, diff }) => {
     const what = `${agentTitle(agent)}: ${words[outcome][dryRun ? 1 : 0]} ${visibleText(shortPath(path))}`
     const line = wrapLines(what, columns)
-    return diff === undefined ? line : `${line}\n${renderDiff(diff, columns)}`
+    return diff === undefined ? line : `${line}\n${renderDiff(diff)}`
   })
   const changedFiles = changes.filter(({ diff }) => diff !== undefined).length
   const summary = dryRun ? [`nothing was changed; ${plural(changedFiles, 'file')} would be`] : []
   return [...lines, ...summary, ...next.map((step) => wrapLines(step, columns))].join('\n')
 }
 
-function renderDiff(diff: string, columns: number): string {
-  // A settings file may contain control characters, which must not reach the terminal.
-  const lines = visibleLines(diff.trimEnd().replaceAll('\r\n', '\n')).split('\n')
-  const rest = lines.length - shownDiffLines
-  if (rest <= 1 || columns === Number.POSITIVE_INFINITY) return lines.join('\n')
-  return [...lines.slice(0, shownDiffLines), `… ${rest} more lines: --json has them all`].join('\n')
-}
+/** A settings file may contain control characters, which must not reach the terminal. */
+const renderDiff = (diff: string): string => visibleLines(diff.trimEnd().replaceAll('\r\n', '\n'))
 
 /** Says each warning once, however many files it is about. */
 export function warnOnce(warn: (message: string) => void): (message: string) => void {

@@ -7,7 +7,7 @@ import type { SettingsAgentName } from '../hosts/host.ts'
 import { hosts } from '../hosts/hosts.ts'
 import { isHostVariable } from './agents.ts'
 import { withoutWait } from './command-text.ts'
-import { guardEvents, guardIn } from './guard.ts'
+import { guardIn } from './guard.ts'
 import { type Installation, isShim } from './inspect.ts'
 import { readSettingsFile } from './settings-file.ts'
 
@@ -52,8 +52,8 @@ export async function tryHook(installation: Installation, ground: TrialGround): 
   const isOwn = (name: string): boolean => !name.startsWith('STINT_') && !isHostVariable(name)
   const own = Object.entries(process.env).filter(([name]) => isOwn(name))
   const env = { ...Object.fromEntries(own), STINT_HOME: ground.home }
-  const free = await runHook(installation, { cwd: ground.free, env, shouldRefuse: false })
-  const held = await runHook(installation, { cwd: ground.held, env, shouldRefuse: true })
+  const free = await runHook(installation, { cwd: ground.free, env })
+  const held = await runHook(installation, { cwd: ground.held, env })
   if (isRefusal(free)) return `it refuses a call although no session holds the workspace${said(free)}`
   if (free.code !== 0) return `it ends with ${free.code ?? 'no'} exit code, not 0${said(free)}`
   if (!isRefusal(held)) return `it allows a call although another session holds the workspace${said(held)}`
@@ -72,11 +72,10 @@ const said = ({ stderr }: ProgramExit): string => {
   return line === '' ? '' : `: ${line}`
 }
 
-/** Where a hook is tried, and whether it should refuse the call there. */
+/** Where a hook is tried. */
 interface Trial {
   cwd: string
   env: NodeJS.ProcessEnv
-  shouldRefuse: boolean
 }
 
 function runHook(installation: Installation, trial: Trial): Promise<ProgramExit> {
@@ -84,7 +83,7 @@ function runHook(installation: Installation, trial: Trial): Promise<ProgramExit>
   const [first = { event: '', text: '' }] = commands
   if (agent === 'opencode') return runPlugin(first.text, trial)
   if (isShim(installation)) return runShim(first.text, trial)
-  return agent === 'git' ? runGuards(commands, trial) : runCommand(agent, first.text, trial)
+  return agent === 'git' ? runGuard(first.text, trial) : runCommand(agent, first.text, trial)
 }
 
 /** The session whose calls are tried. */
@@ -116,18 +115,10 @@ function runShim(path: string, { cwd, env }: Trial): Promise<ProgramExit> {
 
 const transaction = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/trial\n`
 
-/** Runs only the guards: the rest of a git hook belongs to the user, and must not run for a trial. */
-async function runGuards(commands: Installation['commands'], trial: Trial): Promise<ProgramExit> {
-  const refusing = guardEvents.filter(({ kind }) => kind === 'pre')
-  const runs: ProgramExit[] = []
-  for (const { event, text } of commands) {
-    if (!refusing.some(({ name }) => name === event)) continue
-    const guard = guardIn(readSettingsFile(text).bytes?.toString() ?? '') ?? 'exit 127'
-    runs.push(await run('/bin/sh', ['-c', guard, text, 'prepared'], trial, transaction))
-  }
-  // Report the guard that is wrong, if any.
-  const wrong = runs.find(({ code }) => (code === 0) === trial.shouldRefuse)
-  return wrong ?? runs[0] ?? { code: null, stdout: '', stderr: '' }
+/** Runs only the guard: the rest of a git hook belongs to the user, and must not run for a trial. */
+function runGuard(path: string, trial: Trial): Promise<ProgramExit> {
+  const guard = guardIn(readSettingsFile(path).bytes?.toString() ?? '') ?? 'exit 127'
+  return run('/bin/sh', ['-c', guard, path, 'prepared'], trial, transaction)
 }
 
 /** OpenCode loads the plugin into its own process; the plugin refuses a call by throwing. */
@@ -152,6 +143,6 @@ await hooks['tool.execute.before'](call, { args: { command: 'make' } }).catch((e
 const run = (
   command: string,
   args: readonly string[],
-  { cwd, env }: Pick<Trial, 'cwd' | 'env'>,
+  { cwd, env }: Trial,
   input = '',
 ): Promise<ProgramExit> => runProgram(command, args, { cwd, env, input, timeoutMs: 10_000 })
