@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { appendBoundedLog } from '../base/fs/bounded-log.ts'
 import { ensureHomeDirectory, homePath } from '../base/fs/home.ts'
+import { isString } from '../base/text/fields.ts'
 import { registerEnvironmentSecrets } from '../secrets/index.ts'
 
 /** A fault of a hook, which let the agent go on. */
@@ -24,13 +25,9 @@ export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = proce
     const at = new Date().toISOString()
     const { gate } = registerEnvironmentSecrets(env)
     // Remove secrets before cutting: the gate does not find half of one.
-    const [agent, event, session, text] = [
-      warning.agent,
-      warning.event,
-      warning.session,
-      warning.warning,
-    ].map((field) => field && gate.text(field).slice(0, maxLength))
-    const line = JSON.stringify({ at, agent, event, session, warning: text })
+    const clean = (_: string, field: unknown): unknown =>
+      isString(field) ? gate.text(field).slice(0, maxLength) : field
+    const line = JSON.stringify({ at, ...warning }, clean)
     appendBoundedLog(join(home, 'hook.log'), `${line}\n`, maxBytes)
   } catch {
     // An unwritable home is often the very fault to report.

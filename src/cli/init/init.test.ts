@@ -13,13 +13,8 @@ interface InitAnswer {
   next: string[]
 }
 
-const ownSettings = `{
-  "model": "opus",
-  "hooks": {
-    "Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }]
-  }
-}
-`
+const hooksOfUser = { Stop: [{ hooks: [{ type: 'command', command: 'say done' }] }] }
+const ownSettings = `${JSON.stringify({ model: 'opus', hooks: hooksOfUser }, null, 2)}\n`
 
 /** A user with two agents, settings of their own, and a conversation. */
 class User extends HookUser {

@@ -155,20 +155,18 @@ function switchesIn(path: string): Problem[] {
   const { disableAllHooks, hooksConfig } = readSettingsJson(path)
   const { enabled, disabled } = objectOr(hooksConfig)
   const isOurs = (name: unknown): boolean => /^stint-|stint-hook/.test(String(name))
-  const problems: Problem[] = []
-  if (disableAllHooks === true)
-    problems.push({ problem: `${path} switches all hooks off`, fix: 'remove `disableAllHooks` there' })
-  if (enabled === false)
-    problems.push({
-      problem: `${path} switches hooks off`,
-      fix: 'remove `enabled: false` under hooksConfig',
-    })
-  if (Array.isArray(disabled) && disabled.some(isOurs))
-    problems.push({
-      problem: `${path} switches these hooks off`,
-      fix: 'remove them from hooksConfig.disabled',
-    })
-  return problems
+  const switches = [
+    [disableAllHooks === true, 'switches all hooks off', '`disableAllHooks` there'],
+    [enabled === false, 'switches hooks off', '`enabled: false` under hooksConfig'],
+    [
+      Array.isArray(disabled) && disabled.some(isOurs),
+      'switches these hooks off',
+      'them from hooksConfig.disabled',
+    ],
+  ] as const
+  return switches.flatMap(([isOff, what, rest]) =>
+    isOff ? [{ problem: `${path} ${what}`, fix: `remove ${rest}` }] : [],
+  )
 }
 
 const managedPaths = [
