@@ -66,7 +66,7 @@ const reasonOf = (error: unknown): string =>
   errorCode(error instanceof StintError ? error.cause : error) ?? errorMessage(error)
 
 /**
- * Visits every workspace that has a matching claim: an agent may have gone from one workspace to another. A
+ * Visits every workspace that has a matching claim: a session may have claims in several of them. A
  * workspace that fails does not keep the others from their visit; the first error is thrown at the end.
  */
 export async function forEachClaimed(

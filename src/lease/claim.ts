@@ -28,7 +28,7 @@ export interface BrokenClaim {
 /** A session's claim. `force.ts` says when it is in force. */
 export interface Claim {
   session_id: string
-  /** The processes that the claim belongs to. Empty: it belongs to none, and only its time ends it. */
+  /** The processes of the agent or program that has it. Empty: only its time ends it. */
   holders: Identity[]
   /** Relative to the workspace, `**` is all of it; absolute in the place outside of repositories. */
   paths: string[]
@@ -50,7 +50,7 @@ export interface Claim {
   /** `until` in milliseconds since the epoch, for readers with another clock. */
   until_wall: number
   /**
-   * In milliseconds of that clock: the turn has ended or the agent has died, and only processes that its
+   * In milliseconds of that clock: the turn has ended or the holders have died, and only processes that its
    * calls have left keep the claim, until then at most.
    */
   ends?: number

@@ -24,7 +24,7 @@ export interface SessionProcess {
   readonly isServer: boolean
 }
 
-/** For how long processes keep the claim of a turn that has ended, or of an agent that has died. */
+/** For how long processes keep the claim of a turn that has ended, or of holders that have died. */
 export const leftoverMs = 10 * 60_000
 
 /** For how long a process keeps a claim past its `until`. */
@@ -36,7 +36,7 @@ export interface Force {
   process?: SessionProcess
   /** For how many milliseconds it can last without a renewal. */
   leftMs: number
-  /** The turn has ended or was interrupted, or the agent has died: `process` was left behind. */
+  /** The turn has ended or was interrupted, or the holders have died: `process` was left behind. */
   isLeftover: boolean
 }
 
@@ -50,7 +50,7 @@ export function forceOf(claim: Claim, observation: Observation): Force | undefin
   const leftIfFoundNowMs = workLeftMs < 0 ? workLeftMs : leftoverMs
   const endsLeftMs = claim.ends === undefined ? leftIfFoundNowMs : msUntil(claim, claim.ends, now)
   if (endsLeftMs < 0) return undefined
-  // A command of a killed agent counts whether it listens or not: nobody else will end it.
+  // A command of a killed agent counts whether it listens or not: its agent will not end it any more.
   if (claimLiveness(claim, observation) === 'dead')
     return byProcess(processesOf(claim, observation), endsLeftMs, true)
   if (claim.ends !== undefined || observation.isTurnOver(claim))

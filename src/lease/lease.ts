@@ -158,7 +158,7 @@ export class Lease {
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
-      return (await this.#claims.release(this.#releaseRequest())).released
+      return (await this.#claims.release(this.#releaseRequest(), this.#latest)).released
     } catch (error) {
       this.#isOver = false
       throw error

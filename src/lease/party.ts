@@ -113,8 +113,8 @@ export function isOfOtherSession({ origin }: Claim, variables: readonly string[]
 }
 
 /**
- * Chooses among the claims that one process holds. An agent can have several sessions: then a variable must
- * name the one. It names all subagents of a session at once, which share its process and its variables.
+ * Chooses among the claims that one process holds. It can have several sessions: then a variable must name
+ * the one. It names all subagents of a session at once, which share its process and its variables.
  */
 function chooseParents(held: readonly Claim[], sessions: readonly string[]): Claim[] {
   const lowest = held.filter(

@@ -200,8 +200,8 @@ function renameAncestor(claim: Claim, before: string | undefined, after: string)
 }
 
 /**
- * Refuses because of a claim in force. The first refusal after the death of an agent, or after an interrupted
- * turn, sets the time at which the processes they have left behind stop to count.
+ * Refuses because of a claim in force. The first refusal after the death of the holders, or after an
+ * interrupted turn, sets the time at which the processes that were left behind stop to count.
  */
 function refuse(record: ClaimsRecord, by: Claim, observation: Observation): Decision<Refused> {
   const { now } = observation

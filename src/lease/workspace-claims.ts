@@ -40,10 +40,14 @@ import {
   type Workspace,
 } from './workspace.ts'
 
-/** The claims on a workspace or resource at one moment. */
-export interface ClaimsView {
+/** The record of an epoch. */
+interface KnownRecord {
   epoch: number
   record: ClaimsRecord
+}
+
+/** The claims on a workspace or resource at one moment. */
+export interface ClaimsView extends KnownRecord {
   observation: Observation
 }
 
@@ -141,10 +145,11 @@ export class WorkspaceClaims {
     return paths.length === 0 ? this.target.whole : pathsInTarget(this.target, this.store, paths, from)
   }
 
-  /** The claims now. */
-  async read(): Promise<ClaimsView> {
-    const { epoch, text, now } = await this.store.register.read(this.key)
-    return { epoch, record: this.#parse(text), observation: this.observe(now) }
+  /** The claims now. A known record is not read again while its epoch is the latest. */
+  async read(known?: KnownRecord): Promise<ClaimsView> {
+    const { epoch, text, now } = await this.store.register.read(this.key, known?.epoch)
+    const record = epoch === known?.epoch ? known.record : this.#parse(text)
+    return { epoch, record, observation: this.observe(now) }
   }
 
   /** Who holds the target now, and who waits; outside of repositories, also above and below it. */
@@ -159,10 +164,10 @@ export class WorkspaceClaims {
   }
 
   /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
-  async change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
+  async change<Answer>(decide: Decide<Answer>, known?: KnownRecord): Promise<Decided<Answer>> {
     for (let before: Answer | undefined; ;) {
       const startedAtMs = systemClock.mono()
-      const view = await this.read()
+      const view = await this.read(known)
       const { epoch, record, observation } = view
       const fence = nextFence(record, observation.now)
       const { next, answer } = await decide(record, observation, fence, before)
@@ -256,13 +261,13 @@ export class WorkspaceClaims {
   }
 
   /** Gives up a session's own claims, or some of their paths or holders. */
-  async release(request: ReleaseRequest): Promise<Released> {
-    return (
-      await this.change<Released>((record, _observation, _fence, before) => {
-        const { next, answer } = decideRelease(record, request)
-        return { next, answer: { ...answer, released: answer.released || before?.released === true } }
-      })
-    ).answer
+  async release(request: ReleaseRequest, known?: KnownRecord): Promise<Released> {
+    const { answer } = await this.change<Released>((record, _observation, _fence, before) => {
+      const decision = decideRelease(record, request)
+      const released = decision.answer.released || before?.released === true
+      return { ...decision, answer: { ...decision.answer, released } }
+    }, known)
+    return answer
   }
 
   /** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */
