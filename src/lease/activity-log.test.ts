@@ -213,7 +213,7 @@ test.each<[string, ClaimActivity[], string[]]>([
   ['a session whose rival still holds other paths', [activity('release', 'me'), activity('grant', 'b')], []],
 ])('%s is told of the claims that ended since', (_who, history, told) => {
   const lines = [...history, activity('grant', 'me', { fence: 9 })]
-  expect(endedSince(lines, claim, ['**']).map(({ session_id }) => session_id)).toEqual(told)
+  expect(endedSince(lines, { ...claim, paths: ['**'] }).map(({ session_id }) => session_id)).toEqual(told)
 })
 
 test('a session that claims single files is told of others only for the files it gets', () => {
@@ -223,7 +223,7 @@ test('a session that claims single files is told of others only for the files it
     activity('grant', 'me', { paths: ['a', 'c'], fence: 2 }),
   ]
   const gained = (path: string): string[] =>
-    endedSince(history, claim, [path]).map(({ session_id }) => session_id)
+    endedSince(history, { ...claim, paths: [path] }).map(({ session_id }) => session_id)
   expect([gained('b'), gained('d')]).toEqual([['b'], []])
 })
 

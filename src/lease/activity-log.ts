@@ -5,7 +5,7 @@ import { isNumber, isString, parseObject } from '../base/text/fields.ts'
 import { type Claim, type ClaimOrigin, type ClaimsRecord, validFields, parseOrigin } from './claim.ts'
 import { transcriptTime } from './evidence.ts'
 import type { ActivityLogs, Now } from './register.ts'
-import { type AcquireRequest, covers } from './rules.ts'
+import { type AcquireRequest, covers, overlap } from './rules.ts'
 
 /**
  * An event in the activity log of a workspace. `takeover`: another session was granted the paths of a claim
@@ -73,14 +73,6 @@ function endOf(
   return { ...end, kind: 'takeover', by: newGrant.session_id, held_ms }
 }
 
-/** Tells the most frequent change without looking at each claim twice: paths are added with a new fence. */
-const isRenewal = (before: ClaimsRecord, after: ClaimsRecord): boolean =>
-  before.claims.length === after.claims.length &&
-  before.claims.every(({ session_id, fence, paths }, index) => {
-    const claim = after.claims[index]
-    return claim?.session_id === session_id && claim.fence === fence && claim.paths.length === paths.length
-  })
-
 const actorOf = ({ session_id, holders, paths, purpose, ancestors, origin }: Claim) => ({
   session_id,
   pid: holders[0]?.pid ?? null,
@@ -111,12 +103,6 @@ function formatActivity(activity: ClaimActivity): string {
   return JSON.stringify({ ...activity, paths }, short)
 }
 
-/** The lines of a session, without parsing them; a torn line of another session may precede its own. */
-function linesOf(sessionId: string, lines: readonly string[]): string[] {
-  const begin = `{"session_id":${JSON.stringify(sessionId.slice(0, maxLength))}`
-  return lines.filter((line) => line.includes(begin))
-}
-
 /** Parses the lines of a log and puts them in order; leaves out torn and foreign ones. */
 export const parseActivities = (lines: readonly string[]): ClaimActivity[] =>
   lines.flatMap((line) => parseActivity(line) ?? []).sort((a, b) => a.at - b.at)
@@ -145,16 +131,12 @@ function parseActivity(line: string): ClaimActivity | undefined {
 const repeatMs = 60_000
 
 /**
- * The claims of other sessions on these paths that have ended since the session was last here, the newest of
- * each session. A session that the log does not name has seen nothing that could be out of date.
+ * The claims of other sessions on the paths of a claim that have ended since its session was last here, the
+ * newest of each session. A session that the log does not name has seen nothing that could be out of date.
  */
-export function endedSince(
-  history: readonly ClaimActivity[],
-  claim: Claim,
-  paths: readonly string[],
-): ClaimActivity[] {
-  const overlaps = (activity: ClaimActivity): boolean =>
-    activity.paths.some((path) => paths.some((other) => covers(path, other) || covers(other, path)))
+export function endedSince(history: readonly ClaimActivity[], claim: Claim): ClaimActivity[] {
+  const overlaps = ({ paths }: ClaimActivity): boolean =>
+    overlap({ paths, mode: 'exclusive' }, { paths: claim.paths, mode: 'exclusive' })
   const earlier = history.filter(
     ({ session_id, fence }) => session_id === claim.session_id && fence !== claim.fence,
   )
@@ -188,8 +170,8 @@ export class ActivityLog {
 
   /** Notes the grants and the ends of claims in a change that was carried out. */
   noteChange(before: ClaimsRecord, after: ClaimsRecord, now: Now): void {
-    if (isRenewal(before, after)) return
-    this.#logs.append(this.#key, () => activitiesIn(before, after, now).map(formatActivity))
+    const activities = activitiesIn(before, after, now)
+    if (activities.length > 0) this.#logs.append(this.#key, () => activities.map(formatActivity))
   }
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
@@ -235,11 +217,7 @@ export class ActivityLog {
 
   /** The claims of others that ended since the session of a claim, which was just granted, was last here. */
   async endedBefore(claim: Claim): Promise<ClaimActivity[]> {
-    const lines = await this.#logs.read(this.#key)
-    // Most sessions are here for the first time, and then the lines of others are not parsed.
-    const earlier = parseActivities(linesOf(claim.session_id, lines))
-    if (earlier.every(({ fence }) => fence === claim.fence)) return []
-    return endedSince(parseActivities(lines), claim, claim.paths)
+    return endedSince(await this.read(), claim)
   }
 }
 

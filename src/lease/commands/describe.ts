@@ -16,7 +16,7 @@ import {
 import { displayWidth, truncate, wrap } from '../../base/text/wrap.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Screen } from '../../command/context.ts'
-import { formatAge, shortPath } from '../../cli/text/format.ts'
+import { formatAge } from '../../cli/text/format.ts'
 
 /** A claim in the form that status shows. */
 export function describeClaim(claim: Claim, observation: Observation) {
@@ -145,7 +145,3 @@ const indented = (line: string, columns: number): string[] =>
 /** A line that is indented by two columns, and wrapped to four. */
 const block = (line: string, columns: number): string[] =>
   wrap(visibleText(line), columns - 2, 2).map((row) => `  ${row}`)
-
-/** The name of a workspace or resource as a title, with room for what follows it. */
-export const targetName = (name: string, columns: number): string =>
-  truncate(visibleText(shortPath(name)), Math.max(20, columns - 10), 'middle')

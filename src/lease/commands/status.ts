@@ -1,9 +1,12 @@
 import { StintError } from '../../base/errors/stint-error.ts'
+import { truncate } from '../../base/text/wrap.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import type { Screen } from '../../command/context.ts'
 import { allClaims, type WorkspaceClaims } from '../index.ts'
 import { readWatch, watchOptions } from '../../cli/terminal/watch-screen.ts'
 import { openLeases } from '../../cli/store.ts'
+import { shortPath } from '../../cli/text/format.ts'
 import {
   type ClaimDescription,
   describeStatus,
@@ -11,7 +14,6 @@ import {
   renderWaiters,
   stableWorkspace,
   type TargetDescription,
-  targetName,
   type WaiterDescription,
 } from './describe.ts'
 import { describeTarget, openClaims, readSession, type TargetChoice, targetOptions } from './lock-options.ts'
@@ -124,8 +126,9 @@ export function renderTarget(
   }: TargetDescription & { claims: readonly ClaimDescription[]; waiters: readonly WaiterDescription[] },
   screen: Pick<Screen, 'columns' | 'verbose'>,
 ): string[] {
+  const name = visibleText(shortPath(target.workspace ?? target.resource ?? ''))
   return [
-    `${targetName(target.workspace ?? target.resource ?? '', screen.columns)}${claims.length === 0 ? ' is free' : ''}`,
+    `${truncate(name, Math.max(20, screen.columns - 10), 'middle')}${claims.length === 0 ? ' is free' : ''}`,
     ...claims.flatMap((claim) => renderClaim(claim, target, screen)),
     ...renderWaiters(waiters, target, screen.columns),
   ]
