@@ -54,10 +54,7 @@ export function sessionWork(
   const tops = new Set<TableProcess>()
   for (const process of session.filter((each) => isAtWork(claim, workspace, table, each)))
     tops.add(topOf(process, byPid))
-  return [...tops]
-    .sort((a, b) => a.startedAt - b.startedAt)
-    .map((top) => describe(top, claim, table))
-    .filter(({ isSinceGrant, ageMs }) => isSinceGrant || ageMs <= leftoverMs)
+  return [...tops].sort((a, b) => a.startedAt - b.startedAt).map((top) => describe(top, claim, table))
 }
 
 /**

@@ -34,8 +34,6 @@ export class Wait {
   readonly #endMs: number
   readonly #signal: AbortSignal | undefined
   #pauseMs = firstPauseMs
-  /** The epoch that the last look has seen, or an earlier one. */
-  #epoch: number | undefined
   #unwatch: (() => void) | undefined
   /** The key has changed since the last pause began: the caller may have read it before that. */
   #hasChanged = false
@@ -58,7 +56,7 @@ export class Wait {
   }
 
   /** Looks again and again, until a look is the last or the wait is over; returns the last result. */
-  async retry<Result>(
+  async retry<Result extends { epoch: number } | undefined>(
     first: Result,
     isLast: (result: Result) => boolean,
     look: () => Promise<Result>,
@@ -67,16 +65,15 @@ export class Wait {
     while (!isLast(result) && !this.isOver) {
       await this.#pause()
       this.#signal?.throwIfAborted()
-      if (await this.#mayHaveChanged()) result = await look()
+      if (await this.#mayHaveChanged(result?.epoch)) result = await look()
     }
     return result
   }
 
-  /** A listing shows at little cost that nothing has changed. A long wait also looks for a dead holder. */
-  async #mayHaveChanged(): Promise<boolean> {
-    const known = this.#epoch
-    this.#epoch = (await this.#register.read(this.#key, known)).epoch
-    return this.#epoch !== known || this.isLong || this.isOver
+  /** One listing shows that the key has its old epoch. Only a look finds a dead holder: a long wait looks. */
+  async #mayHaveChanged(epoch: number | undefined): Promise<boolean> {
+    if (this.isLong || this.isOver) return true
+    return (await this.#register.read(this.#key, epoch)).epoch !== epoch
   }
 
   /** Resolves after a change, after a pause that grows with each call, or at the end of the wait. */
