@@ -105,6 +105,20 @@ test('a reader that was suspended between its calls reads again', async () => {
   expect(await entryOf(fileRegister(path, suspended))).toEqual([2, 'two'])
 })
 
+test('a reader that knows an epoch lists its key once, and reads the text of any other', async () => {
+  const path = directory()
+  await fileRegister(path).swap('k', 0, 'one')
+  const calls: string[] = []
+  const noted: RegisterFiles = {
+    ...nodeFiles,
+    list: (name) => (calls.push('list'), nodeFiles.list(name)),
+    read: (name) => (calls.push('read'), nodeFiles.read(name)),
+  }
+  expect(await fileRegister(path, noted).read('k', 1)).toMatchObject({ epoch: 1, text: undefined })
+  expect(calls).toEqual(['list'])
+  expect(await fileRegister(path, noted).read('k', 2)).toMatchObject({ epoch: 1, text: 'one' })
+})
+
 test('a writer that was killed leaves a staged file, which is in the way of no other', async () => {
   const path = directory()
   const register = fileRegister(path)
