@@ -1,5 +1,5 @@
 import {
-  type BegunLogs,
+  type CutBytes,
   createStore,
   emptyLogEnds,
   type HeldMedium,
@@ -159,9 +159,9 @@ class HeldMemory extends ReadableMemory implements HeldMedium {
   }
 
   /** Nothing is ever torn here. */
-  async begin(): Promise<BegunLogs> {
+  async begin(): Promise<CutBytes[]> {
     this.#isBegun = true
-    return { cut: [], ignored: [] }
+    return []
   }
 
   async append(log: LogName, group: LogGroup): Promise<LogGroup['end']> {

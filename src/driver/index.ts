@@ -5,7 +5,7 @@
  */
 export type { ActivityLogs, LeaseStore, Now, Register, RegisterEntry, WaiterEntries } from '../lease/index.ts'
 export {
-  type BegunLogs,
+  type CutBytes,
   createStore,
   emptyLogEnds,
   type HeldMedium,

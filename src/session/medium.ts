@@ -58,7 +58,7 @@ export interface HeldMedium extends ReadableMedium {
   /** The damage that was noted. */
   readonly damage: string | undefined
   /** Called once, before anything is written: cuts off what follows the last record of each log. */
-  begin(tails: Readonly<Record<LogName, LogTail>>): Promise<BegunLogs>
+  begin(tails: Readonly<Record<LogName, LogTail>>): Promise<CutBytes[]>
   /**
    * Adds lines, all or none, and returns where the log ends then. Rejects with `UncertainAppend` if it cannot
    * tell whether they were added. If they were after all, the next append adds nothing and returns that end.
@@ -114,10 +114,10 @@ export interface LogTail extends Omit<Leftover, 'bytes'> {
   torn: readonly Leftover[]
 }
 
-/** What `begin` has cut off, with a name for the copy that it keeps; bytes of writers that were fenced. */
-export interface BegunLogs {
-  cut: (Leftover & { log: LogName; kept: string })[]
-  ignored: Leftover[]
+/** Bytes that `begin` has cut off, with a name for the copy that it keeps. */
+export interface CutBytes extends Leftover {
+  log: LogName
+  kept: string
 }
 
 /** The contents of a session on its way into another one. `groups` finds the blobs: call `blobs` after it. */

@@ -4,8 +4,8 @@ import { eventOf, isVisible } from './inspection.ts'
 
 /** Where a pattern was found in a record. */
 export interface Match {
-  /** `type`, or the path of the value or key: `data.items[3].name`. Unknown in data that is stored apart. */
-  path?: string
+  /** `type`, or the path of the value or key: `data.items[3].name`. */
+  path: string
   /** The text around the match, on one line. */
   excerpt: string
 }
@@ -62,15 +62,12 @@ export class SearchQuery {
     )
   }
 
-  /** Looks into a part of the data of a record, as JSON. The part may begin within an escape. */
-  inJsonPart(part: string, isFirst: boolean): Match | undefined {
-    // Up to the first character of which it is certain that it is not in the middle of an escape.
-    const text = isFirst ? part : part.replace(/^\\*[^]{0,6}/, '')
-    const match = this.#inText(text.replaceAll(jsonEscape, unescapeJson))
-    return match ?? (this.#json === undefined ? undefined : inJson(text, this.#json))
+  /** Can the JSON of data match, by its bytes? */
+  mayBeIn(json: Buffer): boolean {
+    return this.needles === undefined || this.needles.some((needle) => json.includes(needle))
   }
 
-  #inText(text: string, path?: string): Match | undefined {
+  #inText(text: string, path: string): Match | undefined {
     const start = this.#find(text)
     return start < 0 ? undefined : { path, excerpt: excerptOf(text, start) }
   }
@@ -116,12 +113,6 @@ const jsonForm = (text: string): string =>
 
 /** JSON never has these as they are. */
 const hasControlCharacter = (text: string): boolean => [...text].some((char) => char < ' ')
-
-const jsonEscape = /\\(?:u([\dA-Fa-f]{4})|([^]))/g
-const named: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
-
-const unescapeJson = (_: string, code: string | undefined, char = ''): string =>
-  code === undefined ? (named[char] ?? char) : String.fromCharCode(Number.parseInt(code, 16))
 
 function inJson(json: string, wanted: string): Match | undefined {
   const start = json.indexOf(wanted)

@@ -1,11 +1,11 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { giveWay } from '../base/process/event-loop.ts'
 import { durationMs } from '../base/text/duration.ts'
-import { lastRecord } from './log/read.ts'
-import { type BlobName, checkRecord, parseLogRecord } from './log/record.ts'
+import { findBlob, lastRecord } from './log/read.ts'
+import { checkRecord, parseLogRecord } from './log/record.ts'
 import { attestedBy } from './manifest.ts'
 import type { Medium, ReadableMedium } from './medium.ts'
-import { type FoundRecord, type Match, SearchQuery } from './search-query.ts'
+import { type FoundRecord, SearchQuery } from './search-query.ts'
 import type { FoundEvent, SearchOptions, SessionSummary } from './store.ts'
 
 /** Searches sessions, in the order given; in each, the newest record first. */
@@ -46,14 +46,13 @@ async function* searchLog(
   query: SearchQuery,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<FoundRecord> {
-  const blobs = new BlobSearch(medium, query, onBytes)
   const needles = query.needles && [...query.needles, blobField].map((text) => Buffer.from(text))
   let lastWhole: number | undefined
   for await (const region of medium.regions('journal', { from: Number.MAX_SAFE_INTEGER, backwards: true })) {
     onBytes(region.bytes.length)
     for (const [start, end] of linesWith(region.bytes, needles).toReversed()) {
       await giveWay()
-      const match = await findIn(region.bytes.subarray(start, end), query, blobs)
+      const match = await findIn(medium, region.bytes.subarray(start, end), query, onBytes)
       if (match === undefined) continue
       // A writer may have died in the middle of the last append.
       lastWhole ??= (await lastRecord(medium, attestedBy(medium.manifest).seq))?.seq ?? 0
@@ -64,12 +63,21 @@ async function* searchLog(
 }
 
 /** Looks into the record of a line; undefined if the line is not intact. */
-async function findIn(line: Buffer, query: SearchQuery, blobs: BlobSearch): Promise<FoundRecord | undefined> {
+async function findIn(
+  medium: ReadableMedium,
+  line: Buffer,
+  query: SearchQuery,
+  onBytes: (bytes: number) => void,
+): Promise<FoundRecord | undefined> {
   const header = checkRecord(line)
   if (header === undefined || header.at < query.since) return undefined
   const record = parseLogRecord(line)
   if (!query.wants(record)) return undefined
-  const match = query.inRecord(record) ?? (record.blob && (await blobs.find(record.blob)))
+  const large = record.blob && (await findBlob(medium, record.blob))
+  onBytes(large?.length ?? 0)
+  const mayMatch = large !== undefined && query.mayBeIn(large)
+  const data = mayMatch ? (JSON.parse(large.toString()) as unknown) : record.data
+  const match = query.inRecord({ ...record, data })
   return match && { seq: header.seq, at: header.at, type: record.type, ...match }
 }
 
@@ -85,47 +93,4 @@ function linesWith(region: Buffer, needles: readonly Buffer[] | undefined): [sta
   for (const needle of needles ?? [])
     for (let at = region.indexOf(needle); at >= 0;) at = region.indexOf(needle, add(at))
   return [...lines].sort(([a], [b]) => a - b)
-}
-
-/** How much of a piece is searched with the next. A longer match of a regular expression may be missed. */
-const overlapBytes = 64 << 10
-
-/** Searches the blobs of a session, each once, a piece at a time: a blob may be of any size. */
-class BlobSearch {
-  readonly #medium: ReadableMedium
-  readonly #query: SearchQuery
-  readonly #onBytes: (bytes: number) => void
-  readonly #needles: readonly Buffer[] | undefined
-  readonly #matches = new Map<string, Match | undefined>()
-
-  constructor(medium: ReadableMedium, query: SearchQuery, onBytes: (bytes: number) => void) {
-    this.#medium = medium
-    this.#query = query
-    this.#onBytes = onBytes
-    this.#needles = query.needles?.map((text) => Buffer.from(text))
-  }
-
-  /** The first match in a blob; undefined without one, and for a blob that is missing. */
-  async find({ sha256 }: BlobName): Promise<Match | undefined> {
-    if (!this.#matches.has(sha256)) this.#matches.set(sha256, await this.#search(sha256))
-    return this.#matches.get(sha256)
-  }
-
-  async #search(sha256: string): Promise<Match | undefined> {
-    const longest = Math.max(0, ...(this.#needles ?? []).map(({ length }) => length))
-    let before = Buffer.alloc(0)
-    let isFirst = true
-    for await (const piece of this.#medium.blob(sha256)) {
-      this.#onBytes(piece.length)
-      const window = Buffer.concat([before, piece])
-      if (this.#needles?.some((needle) => window.includes(needle)) ?? true) {
-        const match = this.#query.inJsonPart(window.toString(), isFirst)
-        if (match !== undefined) return match
-      }
-      isFirst = false
-      before = window.subarray(-(overlapBytes + longest))
-      await giveWay()
-    }
-    return undefined
-  }
 }

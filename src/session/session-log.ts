@@ -57,7 +57,7 @@ export async function createLog(
   const tails = { journal: emptyTail('journal'), audit: emptyTail('audit') }
   return await beginLog(held, async () => {
     await held.begin(tails)
-    const report: RecoveryReport = { replayed: 0, cut: [], ignored: [], brokenSlots: [] }
+    const report: RecoveryReport = { replayed: 0, cut: [], brokenSlots: [] }
     return new SessionLog(held, context, { state: emptyState(), report, bytes: 0, saved: new Map() }, tails)
   })
 }
@@ -84,12 +84,11 @@ export async function openLog(
       throw damage
     }
     const { state, snapshot, saved, journal } = recovered
-    const { cut, ignored } = await held.begin(recovered)
+    const cut = await held.begin(recovered)
     const report: RecoveryReport = {
       snapshot,
       replayed: journal.records,
       cut,
-      ignored,
       brokenSlots: brokenSlots(state),
       tookOverFrom: held.previous,
     }

@@ -408,11 +408,6 @@ export interface RecoveryReport {
    * cannot be told from a torn end, so it was possibly acknowledged.
    */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
-  /**
-   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has
-   * replaced by a copy are moved to the quarantine, and listed once.
-   */
-  ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */
   brokenSlots: { ext: string; why: string }[]
   /** The holder that the session was taken over from. */

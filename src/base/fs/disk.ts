@@ -146,14 +146,6 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
   return bytes.subarray(0, done)
 }
 
-/** The contents of a file like `readFile`; a large one does not keep the event loop. */
-export async function readLargeFile(disk: Disk, path: string): Promise<Buffer | undefined> {
-  const fd = ifRegular(() => disk.openToRead(path))
-  if (fd === undefined) return undefined
-  using file = closing(disk, fd)
-  return await readFully(disk, file.fd, 0, disk.size(file.fd))
-}
-
 /** The names in a directory; none if the directory does not exist. */
 export const listIfExists = (disk: Pick<Disk, 'list'>, directory: string): string[] =>
   ifExists(() => disk.list(directory)) ?? []

@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import {
-  type BegunLogs,
+  type CutBytes,
   codecs,
   factsOf,
   type HeldMedium,
@@ -99,9 +99,9 @@ export class HeldRows extends ReadableRows implements HeldMedium {
   }
 
   /** A transaction leaves nothing behind its end. */
-  async begin(): Promise<BegunLogs> {
+  async begin(): Promise<CutBytes[]> {
     this.#isBegun = true
-    return { cut: [], ignored: [] }
+    return []
   }
 
   async append(log: LogName, group: LogGroup): Promise<LogEnd> {

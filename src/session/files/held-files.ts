@@ -6,7 +6,7 @@ import { closing, type Disk, listIfExists, pieceBytes, readFully } from '../../b
 import type { Clock } from '../../base/process/clock.ts'
 import { isSameEnd, type LogEnd, type LogName, logNames } from '../log/codec.ts'
 import type { Manifest } from '../manifest.ts'
-import type { BegunLogs, HeldMedium, LogGroup, LogTail, SessionHold } from '../medium.ts'
+import type { CutBytes, HeldMedium, LogGroup, LogTail, SessionHold } from '../medium.ts'
 import type { Holder } from '../store.ts'
 import { cutTornTail, removeSuperseded, syncAccepted } from './cut-torn-tail.ts'
 import { type AppendPoint, FileLog, type SegmentSizes } from './file-log.ts'
@@ -73,9 +73,9 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
     return this.#taken.isNew || this.#taken.acquired.standing === 'released'
   }
 
-  async begin(tails: Readonly<Record<LogName, LogTail>>): Promise<BegunLogs> {
+  async begin(tails: Readonly<Record<LogName, LogTail>>): Promise<CutBytes[]> {
     return await this.withErrors('open', async () => {
-      const begun = await this.#settleLogs(tails)
+      const cut = await this.#settleLogs(tails)
       const logs = { journal: await this.#logAt('journal', tails), audit: await this.#logAt('audit', tails) }
       await logs.journal.open()
       // After a crash, a new segment supersedes the lines that an earlier writer may still add.
@@ -86,23 +86,22 @@ export class HeldFiles extends ReadableFiles implements HeldMedium {
         })
       this.#logs = logs
       this.#starts = { journal: logs.journal.position, audit: logs.audit.position }
-      return begun
+      return cut
     })
   }
 
   /** Cuts torn tails off, makes what is left durable, and removes what no reader needs. */
-  async #settleLogs(tails: Readonly<Record<LogName, LogTail>>): Promise<BegunLogs> {
+  async #settleLogs(tails: Readonly<Record<LogName, LogTail>>): Promise<CutBytes[]> {
     const { logs, paths } = this.directory
     const { isNew, hold, acquired } = this.#taken
-    const begun: BegunLogs = { cut: [], ignored: [] }
+    const cut: CutBytes[] = []
     const isSettled = isNew || this.#isAsReleased(tails)
-    if (isSettled && (isNew || hold.kind === 'visitor')) return begun
-    for (const log of logNames)
-      begun.cut.push(...(await cutTornTail(logs[log], tails[log], paths.quarantine)))
+    if (isSettled && (isNew || hold.kind === 'visitor')) return cut
+    for (const log of logNames) cut.push(...(await cutTornTail(logs[log], tails[log], paths.quarantine)))
     if (!isSettled) for (const log of logNames) await syncAccepted(logs[log], tails[log])
-    for (const log of logNames) begun.ignored.push(...(await removeSuperseded(logs[log], paths.quarantine)))
+    for (const log of logNames) await removeSuperseded(logs[log])
     if (acquired.standing === 'dead') await this.#removeStaged()
-    return begun
+    return cut
   }
 
   /** Do the logs end where the last holder has closed them? Then they are synced, and nothing follows. */

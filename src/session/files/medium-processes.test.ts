@@ -86,24 +86,17 @@ test('a process that waits for a living holder gets the session when the holder 
   expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
 })
 
-test('bytes of a fenced writer in a segment that was replaced are reported once, and kept in quarantine', async () => {
+test('a segment with bytes of a fenced writer is replaced by a copy without them, and removed', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
   await holder.tell({ do: 'append', type: 'first' })
   await store.unlock(id)
   await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
   const session = await store.resume(id)
-  expect(session.report.ignored).toMatchObject([{ segment: 'journal.log' }])
   const directory = join(home, 'sessions', id)
   expect(readdirSync(directory)).not.toContain('journal.log')
-  const [kept = ''] = readdirSync(join(directory, 'quarantine'))
-  expect(JSON.parse(readFileSync(join(directory, 'quarantine', kept), 'utf8'))).toMatchObject({
-    type: 'late',
-  })
   expect(await typesOf(id)).toEqual(['first'])
   await session.close()
-  await using again = await store.resume(id)
-  expect(again.report.ignored).toEqual([])
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })
 
