@@ -1,6 +1,7 @@
+import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { lstatIfExists } from '../../base/fs/exists.ts'
+import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
 import { fileRegister } from '../../lease/index.ts'
 import type { SessionHold } from '../medium.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
@@ -110,8 +111,7 @@ export class SessionLock {
    * of this one. So it reads whatever was synced before this check. One call: it follows every sync.
    */
   assertOwned(): void {
-    const path = join(this.#root, lockKey, String(this.#epoch))
-    if (lstatIfExists(path) === undefined) throw sessionFenced(this.#session)
+    if (lstatIfExists(epochPath(this.#root, this.#epoch)) === undefined) throw sessionFenced(this.#session)
   }
 
   /** Shows lists what the record says. `before` is what they see now. */
@@ -174,8 +174,13 @@ export async function undoAcquire({ lock, before }: AcquiredLock): Promise<void>
 
 /** Replaces the text of an epoch, and returns the next epoch; undefined if another process was faster. */
 async function swapEntry(root: string, epoch: number, text: string): Promise<number | undefined> {
-  if (await fileRegister(root, lockFiles).swap(lockKey, epoch, text)) return epoch + 1
+  const isSwapped = await fileRegister(root, lockFiles).swap(lockKey, epoch, text)
   // The register may have linked the text, and failed to see that it is on top.
-  const entry = await readLockEntry(root)
-  return entry.text === text ? entry.epoch : undefined
+  const entry = isSwapped ? { epoch: epoch + 1, text } : await readLockEntry(root)
+  if (entry.text !== text) return undefined
+  // It may also have failed to remove the epoch before, by which the last holder knows that it is fenced.
+  ifExists(() => unlinkSync(epochPath(root, epoch)))
+  return entry.epoch
 }
+
+const epochPath = (root: string, epoch: number): string => join(root, lockKey, String(epoch))
