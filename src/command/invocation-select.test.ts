@@ -32,11 +32,10 @@ test('--help --all lists every command of a group, and of the groups in it', asy
   const { stdout } = await world.stint(['--help', '--all'])
   expect(stdout).toMatch(/^ {2}lock acquire +claim a workspace or paths in it$/m)
   expect(stdout).toMatch(/^ {2}demo +see stint at work/m)
-  for (const line of ['help --all', '--all --help', '--all -h', '--quiet --all --help'])
+  for (const line of ['help --all', '-h --all', '--quiet --help --all'])
     expect(await world.stint(line.split(' ')), line).toMatchObject({ code: 0, stdout, stderr: '' })
   const sessions = await world.stint(['sessions', '--help', '--all'])
   expect(sessions.stdout).toMatch(/^ {2}prune +move old ones to the trash$/m)
-  expect((await world.stint(['sessions', '--all', '--help'])).stdout).toBe(sessions.stdout)
 })
 
 test('-v prints the version, as --version does', async () => {
@@ -69,7 +68,7 @@ test('a common option may precede the command', async () => {
 test('any other option before the command is refused with the place where it belongs', async () => {
   const { code, stderr } = await world.stint(['--dry-run', 'sweep'])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/no option --dry-run.*\n.*follow it: stint <command> --dry-run\n/)
+  expect(stderr).toMatch(/unknown option --dry-run.*\n.*after its name: stint <command> --dry-run\n/)
   expect((await world.stint(['--verison'])).stderr).toMatch(/Did you mean stint --version\?/)
 })
 

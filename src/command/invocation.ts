@@ -30,7 +30,7 @@ export async function selectCommand(
     if (!isGroup(target)) return selected
     // Options before a command are read as if they followed it.
     const { common, rest } = takeCommonOptions(selected.argv)
-    const [name, ...others] = withHelpFirst(rest)
+    const [name, ...others] = rest
     const isNamed = name !== undefined && (isHelp(name) || !name.startsWith('-'))
     if (!isNamed && !help && target.defaultCommand !== undefined) {
       const command = await loadEntry(target.defaultCommand)
@@ -70,12 +70,6 @@ export const loadEntry = async (entry: CommandEntry): Promise<Command | CommandG
   'load' in entry ? await entry.load() : entry
 
 const isHelp = (word: string): boolean => ['--help', '-h', 'help'].includes(word)
-
-/** Reads `--all --help` as `--help --all`. */
-function withHelpFirst(argv: readonly string[]): readonly string[] {
-  const [first, second = '', ...others] = argv
-  return first === '--all' && isHelp(second) ? [second, first, ...others] : argv
-}
 
 /** The error of a group that is called without a command. */
 export const noCommand = (group: CommandGroup): StintError =>
