@@ -51,7 +51,7 @@ find_target() {
     P*ToolUse:Bash:command: | P*ToolUse:Monitor:command:)
       case " $* " in *' --scope paths '*) return 1 ;; esac
       # Such a command may belong to another directory, or be a patch.
-      case $value$text in cd* | [!A-Za-z0-9]* | *' -C'* | *'*** '*) return 1 ;; esac
+      case $value$text in cd* | [!A-Za-z0-9]* | *' -C'* | *'\t-C'* | *'*** '*) return 1 ;; esac
       ;;
     P*ToolUse:Edit:file_path: | P*ToolUse:Write:file_path: | P*ToolUse:MultiEdit:file_path:)
       case $value in *\\* | *' ' | '') return 1 ;; /*) target=$value ;; *) target=$cwd/$value ;; esac

@@ -151,6 +151,7 @@ test.each<[string, CallOptions]>([
   ['a command that begins in another directory', { input: { command: 'cd /etc && make' } }],
   ['a command that begins with a blank', { input: { command: ' cd /etc && make' } }],
   ['a command of git for another directory', { input: { command: 'git -C /etc commit' } }],
+  ['… with tabs', { input: { command: 'git\t-C\t/etc commit' } }],
   ['a patch in a command', { input: { command: "apply_patch <<'E'\n*** Begin Patch\n*** Add File: /x" } }],
   ['a command that comes after its description', { input: { description: 'x', command: 'cd /etc; make' } }],
   ['a directory that comes twice', { after: { cwd: '/' } }],
