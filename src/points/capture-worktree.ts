@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path'
 import { ifPossible, succeeds } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
+import { realPathOf } from '../base/fs/canonical-path.ts'
 import { stintHome } from '../base/fs/home.ts'
+import { isWithin, utf8Of } from '../base/fs/paths.ts'
 import { makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { splitNul } from './git.ts'
@@ -35,7 +37,10 @@ export async function captureWorktree(store: PointStore, lastActs: LastActs = {}
   const { present, deleted, repositories, aheadOfHead } = parseStatus(status)
   if (present.length > maxFiles)
     throw new StintError('POINTS_OFF', `${store.root} has over ${maxFiles} files that git does not track`)
-  const { kept, leftOut, tooLarge } = await sortPresent(store, [...present, ...ignored])
+  // With stint's own home in the worktree, a point would have to contain itself.
+  const home = realPathOf(stintHome())
+  const paths = [...present, ...ignored].filter((path) => !isWithin(join(store.root, utf8Of(path)), home))
+  const { kept, leftOut, tooLarge } = await sortPresent(store, paths)
   const removed = [...deleted, ...tooLarge]
   const lastTree = readSmallFile(store.file('tree'))
   const isUnchanged = lastTree !== undefined && kept.length === 0 && removed.length === 0

@@ -28,6 +28,19 @@ const names = (tree: string): string[] =>
   world.storeGit('ls-tree', '-r', '-z', '--name-only', tree).split('\0').slice(0, -1)
 const kept = (tree: string, path: string): string => world.storeGit('cat-file', 'blob', `${tree}:${path}`)
 
+test("stint's home in the worktree is in no point, and in no undo", async () => {
+  world.env.STINT_HOME = join(world.repo, '.stint')
+  vi.stubEnv('STINT_HOME', world.env.STINT_HOME)
+  world.write({ 'a.txt': 'a\n' })
+  world.commit()
+  await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+  const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'c\n' }))
+  const { tree } = await world.point('grant', 'claude-1')
+  expect(world.storeGit('ls-tree', '-r', '--name-only', tree)).toBe('a.txt\n')
+  await world.undo([turn.id])
+  expect(world.read('a.txt')).toBe('b\n')
+})
+
 test('a repository without a commit has points, and so has one with a detached HEAD', async () => {
   world.write({ 'a.txt': 'a\n' })
   const first = await world.point('grant')
