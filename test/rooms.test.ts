@@ -9,7 +9,7 @@ import { projectRoot } from './support/world.ts'
  */
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   agents: { lines: 551, files: 7 },
-  base: { lines: 3320, files: 35 },
+  base: { lines: 3332, files: 35 },
   cli: { lines: 3634, files: 30 },
   command: { lines: 2631, files: 18 },
   driver: { lines: 48, files: 2 },
