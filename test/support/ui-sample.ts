@@ -108,18 +108,6 @@ export const sampleNow: NowView = {
       recorded: null,
     }),
   ],
-  runs: [
-    {
-      session_id: claude,
-      command: 'npm',
-      pid: 41_690,
-      path: '/tmp/stint-1000/run/req_01KC4X8T5M2Q7R9V3W6Y8Z0A1C',
-      bytes: 13_002_342,
-      files: 311,
-      partial: false,
-      created_at: ago(3),
-    },
-  ],
   incidents: [
     {
       ...shop,

@@ -10,7 +10,9 @@ import { goTo, linkTo } from './route.ts'
 interface Question {
   title: string
   /** What will happen, in a sentence. */
-  effect: string
+  effect?: string
+  /** Why it cannot happen. */
+  error?: unknown
   /** More about it, a line each. */
   list?: readonly string[]
   /** The word on the button; without it, there is nothing to confirm. */
@@ -35,7 +37,7 @@ export function ActionDialog() {
   useEffect(() => {
     if (question === undefined) return
     reason.value = ''
-    error.value = undefined
+    error.value = question.error
     dialog.current?.showModal()
   }, [question])
 
@@ -90,7 +92,7 @@ const QuestionText = ({ question: { title, effect, list } }: { question: Questio
   <>
     <div>
       <h2 id="question">{title}</h2>
-      <p class="wrap">{shown(effect, 1000)}</p>
+      {effect !== undefined && <p class="wrap">{shown(effect, 1000)}</p>}
     </div>
     {list !== undefined && (
       <ul class="panel list small" tabIndex={0} aria-label="Files">

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import type { ChangeList, ChangeRow, ChangeView, UndoPreview } from '../server/protocol.ts'
 import { ask } from './actions.tsx'
 import { addressOf, getJson, perform, useJson } from './api.ts'
@@ -141,28 +140,19 @@ function Remarks({ view }: { view: ChangeView }) {
 
 /** Shows what an undo would write, and asks. Absent if the set is undone. */
 function UndoButton({ view }: { view: ChangeView }) {
-  const error = useSignal<unknown>(undefined)
-  const isBusy = useSignal(false)
   if (view.undone === 'yes') return null
   const { key, id } = view
   const preview = async (): Promise<void> => {
-    isBusy.value = true
     try {
       askToUndo(view, await getJson<UndoPreview>(addressOf('/api/change/undo', { key, id })))
-      error.value = undefined
-    } catch (failure) {
-      error.value = failure
-    } finally {
-      isBusy.value = false
+    } catch (error) {
+      ask({ title: 'This cannot be undone here.', error })
     }
   }
   return (
-    <>
-      <button type="button" class="danger" disabled={isBusy.value} onClick={() => void preview()}>
-        {view.kind === 'undo' ? 'Redo…' : 'Undo…'}
-      </button>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
-    </>
+    <button type="button" class="danger" onClick={() => void preview()}>
+      {view.kind === 'undo' ? 'Redo…' : 'Undo…'}
+    </button>
   )
 }
 

@@ -3,9 +3,7 @@ import { ActionButton, breakQuestion } from './actions.tsx'
 import { now } from './api.ts'
 import {
   activitySentence,
-  countOf,
   firstPathText,
-  formatBytes,
   partyName,
   shortened,
   shown,
@@ -19,7 +17,11 @@ import { linkTo } from './route.ts'
 export function NowPage() {
   const view = now.value
   if (view === undefined) return <p class="dim">Loading…</p>
-  const { tiles, next, findings } = view
+  const { tiles, next } = view
+  // What the next step does already is not listed again: `stint init` puts hooks in.
+  const findings = view.findings.filter(
+    ({ name, text }) => text !== next.why && !(name === 'hooks' && next.step === 'stint init'),
+  )
   return (
     <>
       <div class="head">
@@ -43,9 +45,8 @@ export function NowPage() {
         </div>
         <div>
           <NextStep next={next} />
-          <Findings findings={findings.filter(({ text }) => text !== next.why)} />
+          <Findings findings={findings} />
           <Incidents incidents={view.incidents} />
-          <Runs runs={view.runs} />
         </div>
       </div>
     </>
@@ -123,32 +124,6 @@ function Incidents({ incidents }: Pick<NowView, 'incidents'>) {
           ))}
         </ul>
       )}
-    </section>
-  )
-}
-
-function Runs({ runs }: Pick<NowView, 'runs'>) {
-  if (runs.length === 0) return null
-  return (
-    <section>
-      <h2>Runs</h2>
-      <ul class="panel">
-        {runs.map((run) => (
-          <li class="row" key={run.path}>
-            <span class="cut" title={shown(run.path)}>
-              {shown(run.command ?? 'a run')} {run.pid !== null && <span class="dim">pid {run.pid}</span>}
-            </span>
-            <span class="right">
-              {run.partial && '≥ '}
-              {formatBytes(run.bytes)}
-            </span>
-            <p class="small dim">
-              {run.session_id !== null && `${shortened(shown(run.session_id), 24)}, `}
-              {countOf(run.files, 'file')}, <Age at={run.created_at} />
-            </p>
-          </li>
-        ))}
-      </ul>
     </section>
   )
 }

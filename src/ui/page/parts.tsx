@@ -173,7 +173,7 @@ export function Choices({
   options: readonly { value: string; text: string; link: string }[]
 }) {
   return (
-    <nav class="choices" aria-label={label}>
+    <nav class="small" aria-label={label}>
       {options.map(({ value, text, link }) => (
         <a key={value} href={link} aria-current={value === current ? 'true' : undefined}>
           {text}
@@ -206,12 +206,28 @@ export function Pager({
   )
 }
 
-/** A line of what is known about something. */
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+/** What is known about something, a line each; null for what is not known. */
+export function FactList({
+  title,
+  facts,
+}: {
+  title: string
+  facts: Readonly<Record<string, ComponentChildren>>
+}) {
   return (
-    <li class="row small">
-      <span class="dim">{name}</span>
-      <span class="wrap fill">{children}</span>
-    </li>
+    <section>
+      <h2>{title}</h2>
+      <ul class="panel facts">
+        {Object.entries(facts).map(
+          ([name, text]) =>
+            text !== null && (
+              <li class="row small" key={name}>
+                <span class="dim">{name}</span>
+                <span class="wrap fill">{text}</span>
+              </li>
+            ),
+        )}
+      </ul>
+    </section>
   )
 }

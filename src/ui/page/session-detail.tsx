@@ -1,7 +1,7 @@
 import type { SessionView, TranscriptView } from '../server/protocol.ts'
 import { ActionButton, trashQuestion, unlockQuestion } from './actions.tsx'
 import { addressOf, useJson } from './api.ts'
-import { Ago, Choices, Copy, Fact, Loading, StateMark } from './parts.tsx'
+import { Ago, Choices, Copy, FactList, Loading, StateMark } from './parts.tsx'
 import { countOf, formatBytes, shown, shownLines } from './format.ts'
 import { linkTo, route } from './route.ts'
 import { followed, Timeline } from './timeline.tsx'
@@ -89,7 +89,7 @@ function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
   return (
     <section class="unsettled">
       <h2>
-        <StateMark state="warn" label={`${unsettled.length} without an outcome`} />
+        <StateMark state="warn" label={`${countOf(unsettled.length, 'act')} without an outcome`} />
       </h2>
       <ul class="panel">
         {unsettled.slice(0, 20).map((act) => (
@@ -106,31 +106,20 @@ function Unsettled({ unsettled }: Pick<SessionView, 'unsettled'>) {
   )
 }
 
-function SessionFacts({ view }: { view: SessionView }) {
-  const { session_id, tool, workspace, records, bytes, holder } = view
-  return (
-    <section>
-      <h2>Session</h2>
-      <ul class="panel facts">
-        <Fact name="Id">{session_id}</Fact>
-        <Fact name="Program">{shown(tool ?? '–')}</Fact>
-        <Fact name="Workspace">{shown(workspace ?? '–')}</Fact>
-        <Fact name="Begun">
-          <Ago at={view.created_at} />
-        </Fact>
-        <Fact name="Last record">
-          <Ago at={view.last_at} />
-        </Fact>
-        <Fact name="Size">
-          {countOf(records, 'record')}, {formatBytes(bytes)}
-        </Fact>
-        <Fact name="Held by">
-          {holder === null ? 'no process' : `process ${holder.pid}, ${holder.liveness}`}
-        </Fact>
-      </ul>
-    </section>
-  )
-}
+const SessionFacts = ({ view }: { view: SessionView }) => (
+  <FactList
+    title="Session"
+    facts={{
+      Id: view.session_id,
+      Program: view.tool && shown(view.tool),
+      Workspace: view.workspace && shown(view.workspace),
+      Begun: <Ago at={view.created_at} />,
+      'Last record': <Ago at={view.last_at} />,
+      Size: `${countOf(view.records, 'record')}, ${formatBytes(view.bytes)}`,
+      'Held by': view.holder === null ? 'no process' : `process ${view.holder.pid}, ${view.holder.liveness}`,
+    }}
+  />
+)
 
 function Slots({ slots }: Pick<SessionView, 'slots'>) {
   if (slots.length === 0) return null

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import type { SearchAnswer, SessionPage as Page } from '../server/protocol.ts'
+import type { SearchAnswer, SessionPage as Page, TranscriptDescription } from '../server/protocol.ts'
 import { addressOf, now, useJson } from './api.ts'
 import { Age, At, Choices, Empty, ErrorBox, labelOf, Pager, ShellLine, StateMark } from './parts.tsx'
 import { countOf, exactTime, formatBytes, shortened, shown, shownCount } from './format.ts'
@@ -160,11 +160,8 @@ function SessionList({ page: { sessions, from, total } }: { page: Page }) {
 /** A recorded session, a conversation in the vault, or both. */
 function SessionLine({ row: { session_id, recorded, transcript } }: { row: Page['sessions'][number] }) {
   const title = recorded?.title ?? transcript?.title ?? recorded?.key ?? shortened(session_id, 20)
-  const day = (at: number): string => exactTime(at).slice(0, 10)
   const parts = [
-    recorded?.tool ?? transcript?.agent_title ?? '',
-    transcript?.lost_after == null ? '' : `last there ${day(transcript.lost_after)}`,
-    transcript?.due_at == null ? '' : `to be deleted ${day(transcript.due_at)}`,
+    whoseText(recorded?.tool ?? '', transcript),
     recorded?.workspace ?? transcript?.workspace ?? '',
     recorded === null ? '' : countOf(recorded.records, 'record'),
     recorded === null || transcript === null ? '' : 'transcript kept',
@@ -188,4 +185,13 @@ function SessionLine({ row: { session_id, recorded, transcript } }: { row: Page[
       </p>
     </li>
   )
+}
+
+/** The program of a session, and what becomes of its conversation there. */
+function whoseText(program: string, transcript: TranscriptDescription | null): string {
+  if (transcript === null) return program
+  const { agent_title, lost_after, due_at } = transcript
+  const day = (at: number): string => exactTime(at).slice(0, 10)
+  if (lost_after !== null) return `${agent_title} has lost it, last there ${day(lost_after)}`
+  return due_at === null ? agent_title : `${agent_title} deletes it ${day(due_at)}`
 }

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { ActRow, EventPage, EventRow } from '../server/protocol.ts'
 import { addressOf, now, pollMs, useJson } from './api.ts'
 import { countOf, shortDuration, shown, shownCount, shownLines } from './format.ts'
-import { At, Copy, Empty, Glyph, Loading, Pager } from './parts.tsx'
+import { At, Empty, Glyph, Loading, Pager } from './parts.tsx'
 import { route } from './route.ts'
 
 /** Events that are shown at once. */
@@ -82,7 +82,10 @@ function EventLine({ event, isTarget }: { event: EventRow; isTarget: boolean }) 
           <bdi class="cut text">{eventText(data)}</bdi>
           <At class="time dim" at={at} />
         </summary>
-        <Detail title={remarks.join('; ')} text={text} />
+        <div class="detail">
+          {remarks.length > 0 && <p class="small dim">{remarks.join('; ')}</p>}
+          <pre tabIndex={0}>{shownLines(text)}</pre>
+        </div>
       </details>
     </li>
   )
@@ -90,7 +93,7 @@ function EventLine({ event, isTarget }: { event: EventRow; isTarget: boolean }) 
 
 /** An act: what it was to do, how it ended, and how long it took. While its session is held, it may go on. */
 function ActLine({ act, isHeld }: { act: ActRow; isHeld: boolean }) {
-  const { at, type, action, subject, outcome } = act
+  const { at, action, subject, outcome } = act
   const [state, result] = resultOf(act, isHeld)
   return (
     <li>
@@ -105,7 +108,9 @@ function ActLine({ act, isHeld }: { act: ActRow; isHeld: boolean }) {
           {outcome !== null && <span class="dim">{shortDuration(outcome.duration_ms)}</span>}
           <At class="time dim" at={at} />
         </summary>
-        <Detail title={type === 'note' ? 'Note' : 'Act'} text={JSON.stringify(act, null, 2)} />
+        <div class="detail">
+          <pre tabIndex={0}>{shownLines(JSON.stringify(act, null, 2))}</pre>
+        </div>
       </details>
     </li>
   )
@@ -118,18 +123,6 @@ function resultOf({ type, outcome }: ActRow, isHeld: boolean): [state: string, t
   if (outcome.ok) return ['ok', 'Done']
   return ['failed', outcome.error === null ? 'Failed' : `Failed: ${shown(outcome.error)}`]
 }
-
-const Detail = ({ title, text }: { title: string; text: string }) => (
-  <div class="detail">
-    <p class="line small dim">
-      {title}
-      <span class="right">
-        <Copy text={text} />
-      </span>
-    </p>
-    <pre tabIndex={0}>{shownLines(text)}</pre>
-  </div>
-)
 
 /** Fields that say what an event is about, the best first. */
 const tellingFields =

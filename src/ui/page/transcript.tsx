@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { TranscriptDescription, TranscriptView } from '../server/protocol.ts'
 import { addressOf } from './api.ts'
-import { Ago, At, Copy, Empty, Fact, Pager, StateMark } from './parts.tsx'
+import { Ago, At, Copy, Empty, FactList, Pager, StateMark } from './parts.tsx'
 import { exactTime, formatBytes, shown, shownCount, shownLines } from './format.ts'
 import { route } from './route.ts'
 
@@ -110,25 +110,18 @@ function Said({
   )
 }
 
-export function TranscriptFacts({ transcript }: { transcript: TranscriptDescription }) {
-  const { agent_title, id, workspace, bytes, generations, lost_after, due_at } = transcript
-  return (
-    <section>
-      <h2>Transcript</h2>
-      <ul class="panel facts">
-        <Fact name="Id">{shown(id)}</Fact>
-        <Fact name="Agent">{agent_title}</Fact>
-        <Fact name="Workspace">{shown(workspace ?? '–')}</Fact>
-        <Fact name="Last line">
-          <Ago at={transcript.last_at} />
-        </Fact>
-        <Fact name="Size">
-          {formatBytes(bytes)}
-          {generations > 1 && `, ${generations} generations`}
-        </Fact>
-        {lost_after !== null && <Fact name="Last there">{exactTime(lost_after)}</Fact>}
-        {due_at !== null && <Fact name="Deletion">{exactTime(due_at)}</Fact>}
-      </ul>
-    </section>
-  )
-}
+export const TranscriptFacts = ({ transcript }: { transcript: TranscriptDescription }) => (
+  <FactList
+    title="Transcript"
+    facts={{
+      Id: shown(transcript.id),
+      Agent: transcript.agent_title,
+      Workspace: transcript.workspace && shown(transcript.workspace),
+      'Last line': <Ago at={transcript.last_at} />,
+      Size: formatBytes(transcript.bytes),
+      Generations: transcript.generations > 1 ? transcript.generations : null,
+      'Last there': transcript.lost_after && exactTime(transcript.lost_after),
+      Deletion: transcript.due_at && exactTime(transcript.due_at),
+    }}
+  />
+)

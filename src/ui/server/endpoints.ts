@@ -52,16 +52,15 @@ export function uiEndpoints({
     'POST /api/actions/break': async (body) => {
       const { claims } = await openKey(stores, body.need('key'))
       const claim = { session_id: body.need('session_id'), fence: body.needCount('fence') }
-      return await breakClaim(claims, claim, body.text('reason'))
+      const answer = await breakClaim(claims, claim, body.text('reason'))
+      if (answer.broken) return answer
+      throw new StintError('NOT_FOUND', `that claim of ${visibleText(claim.session_id, 140)} is gone already`)
     },
     'POST /api/actions/unlock': async (body) => {
       const { summary } = await openSession(store, body.need('session_id'))
-      const { id } = summary
       const seen = { epoch: body.needCount('epoch'), since: body.needCount('since') }
       const { unlocked } = await unlockSession(store, summary, seen)
-      // The session is closed already, whatever state its audit log is in.
-      const unsettled = unlocked ? await (await store.inspect(id)).unsettled().catch(() => []) : []
-      return { session_id: id, unlocked, unsettled }
+      return { session_id: summary.id, unlocked }
     },
     'POST /api/actions/trash': async (body, signal) => {
       const { summary } = await openSession(store, body.need('session_id'))

@@ -27,7 +27,7 @@ export function createNowFeed(stores: readonly StoredLeases[]): () => Promise<No
   const sessions = (home: string) => listSessionsIn(home, { newest })
   return async () => {
     const look = await lookAround({ sessions, server, entries, hooks })
-    const { runs, findings, agents } = describeLook(look)
+    const { findings, agents } = describeLook(look)
     const places = (await Promise.all(readings.map((read) => read()))).flat()
     const targets = [...(look.home.claims?.targets ?? []), ...(look.server?.targets ?? [])]
     return {
@@ -38,7 +38,6 @@ export function createNowFeed(stores: readonly StoredLeases[]): () => Promise<No
         prompts: ifPossible(() => promptedSessions(process.env)) ?? [],
         activities: places.flatMap((place) => place.activities),
       }),
-      runs,
       incidents: incidentsIn(places, look.at).slice(0, maxIncidents),
       next: chooseNext({ findings, agents, risks: null, left_behind: null }),
       findings,

@@ -11,6 +11,7 @@ import type { ClaimActivity, ClaimOrigin } from '../../lease/index.ts'
 import type { DescribedSet } from '../../points/commands/changes.ts'
 import type { describePlan } from '../../points/commands/undo.ts'
 import type { SessionDescription } from '../../session/commands/list.ts'
+import type { describeFound } from '../../session/commands/search.ts'
 import type { SessionEvent, SessionState, UnsettledAct } from '../../session/index.ts'
 import type { describeConversation, Entry } from '../../vault/index.ts'
 
@@ -44,8 +45,7 @@ export interface Answers {
   /** As `stint undo`. */
   'POST /api/actions/undo': ReturnType<typeof describePlan>
   'POST /api/actions/break': { broken: boolean; session_id: string; fence: number | null }
-  /** `unsettled` has the acts without an outcome: each may have been performed. */
-  'POST /api/actions/unlock': { session_id: string; unlocked: boolean; unsettled: UnsettledAct[] }
+  'POST /api/actions/unlock': { session_id: string; unlocked: boolean }
   'POST /api/actions/trash': { session_id: string; trash: string | null }
 }
 
@@ -100,18 +100,6 @@ export interface SessionTile {
 export interface NowView {
   /** A tile for each session: what needs a person first. */
   tiles: SessionTile[]
-  /** Programs under `stint run`, and what they have in the temp directory. */
-  runs: {
-    session_id: string | null
-    command: string | null
-    pid: number | null
-    path: string
-    bytes: number
-    files: number
-    /** Whether counting took too long, so that the true size is at least this. */
-    partial: boolean
-    created_at: number
-  }[]
   /** Refusals, takeovers and broken claims of the last hour, newest first, at most 50. */
   incidents: (ClaimActivity & { key: string; name: string })[]
   /** The one thing to do next, as `stint` shows it. */
@@ -170,6 +158,7 @@ export interface SessionView extends SessionDescription {
   epoch: number | null
   /** `value` is the begin of its JSON. */
   slots: { ext: string; version: string; bytes: number; value: string }[]
+  /** The acts without an outcome: each may have been performed. */
   unsettled: UnsettledAct[]
 }
 
@@ -222,18 +211,11 @@ export interface TranscriptView {
 
 /** Where a search found its text: events of the newest session first, then transcripts. */
 export interface SearchAnswer {
-  hits: {
-    session_id: string
+  hits: (ReturnType<typeof describeFound> & {
     title: string | null
-    /** The number of the record, or of the line of a transcript. */
-    seq: number
-    /** It is in a conversation of the vault, not in a recorded session. */
+    /** It is in a conversation of the vault, not in a recorded session: `seq` is the number of its line. */
     is_transcript: boolean
-    at: number
-    type: string
-    path: string | null
-    excerpt: string
-  }[]
+  })[]
   /** Sessions that could not be read in full. */
   unreadable: { session_id: string; message: string }[]
 }

@@ -22,26 +22,13 @@ const types: Readonly<Record<string, string>> = {
 /** Reads the files of the page, by path; no path from outside ever reaches the file system. */
 export function readPageFiles(directory: string): Map<string, PageFile> {
   const files = new Map<string, PageFile>()
-  try {
-    for (const name of readdirSync(directory)) {
-      const type = types[extname(name)]
-      if (type === undefined) continue
-      files.set(`/${name}`, { type, bytes: readFileSync(join(directory, name)) })
-    }
-  } catch (error) {
-    throw incomplete(directory, error)
+  for (const name of readdirSync(directory)) {
+    const type = types[extname(name)]
+    if (type === undefined) continue
+    files.set(name === 'index.html' ? '/' : `/${name}`, { type, bytes: readFileSync(join(directory, name)) })
   }
-  const index = files.get('/index.html')
-  if (index === undefined) throw incomplete(directory)
-  files.set('/', index)
   return files
 }
-
-const incomplete = (directory: string, cause?: unknown): StintError =>
-  new StintError('NOT_FOUND', `stint is not completely installed: there is no page in ${directory}`, {
-    cause,
-    hint: 'Install it again: npm install --global stint',
-  })
 
 /** No scripts or styles but the page's own, no frames around it, and no markup out of strings. */
 const contentSecurityPolicy = [
