@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookWorld } from '../../../test/support/hook-host.ts'
@@ -53,15 +54,14 @@ test('a workspace has its claims and activities, also when it is free', async ()
   expect((await ui.read(`/api/workspace?key=${world.key}&within=0`)).activities).toEqual([])
 })
 
-test('a settings file that stint itself has edited is no workspace', async () => {
+test('what stint claims for itself, such as a store of restore points, is no workspace', async () => {
   await using world = new LockWorld()
-  const user = join(world.tmp, 'user')
-  mkdirSync(join(user, '.claude'), { recursive: true })
-  const installed = await world.stint(['hook', 'install', 'claude', '--user'], { env: { HOME: user } })
-  expect(installed.code).toBe(0)
-  expect(readdirSync(join(world.home, 'activity'))).toHaveLength(1)
+  execFileSync('git', ['init', '-q', world.workspace])
+  const ran = await world.stint(['run', '--lock', '--', 'true'], { cwd: world.workspace })
+  expect(ran.code).toBe(0)
+  expect(readdirSync(join(world.home, 'locks')).length).toBeGreaterThan(1)
   const ui = await UiClient.start(world)
-  expect((await ui.read('/api/workspaces')).workspaces).toEqual([])
+  expect((await ui.read('/api/workspaces')).workspaces).toMatchObject([{ key: world.key }])
 })
 
 test('an idle session that was only given a prompt has its agent, its place and the time of the prompt', async () => {

@@ -37,8 +37,8 @@ export async function readPlaces({ leases }: StoredLeases): Promise<Place[]> {
   return places
 }
 
-/** Leases that stint takes for itself: on a settings file, on a store of restore points, on a queue. */
-export const isInternal = (name: string): boolean => /^(?:file|points|stint):/.test(name)
+/** Leases that stint takes for itself: on a store of restore points, on a queue. */
+export const isInternal = (name: string): boolean => /^(?:points|stint):/.test(name)
 
 /** A workspace as people know it. */
 const placeName = (name: string): string => (name === outsideName ? 'outside of repositories' : name)
