@@ -8,7 +8,7 @@ import { projectRoot } from './support/world.ts'
  * higher number is a commit of its own, which says why.
  */
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
-  agents: { lines: 551, files: 7 },
+  agents: { lines: 554, files: 7 },
   base: { lines: 3332, files: 35 },
   cli: { lines: 3634, files: 30 },
   command: { lines: 2631, files: 18 },

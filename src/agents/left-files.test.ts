@@ -81,3 +81,15 @@ test('an unpacked library that no process has loaded is left over', () => {
   expect(existsSync(library)).toBe(false)
   expect(removeLeftFiles(found)).toEqual([])
 })
+
+test('an agent that has ended since it was seen hides nothing', async () => {
+  const program = join(world.tmp, 'claude.js')
+  writeFileSync(program, "console.log('up'); setInterval(() => {}, 1000)")
+  const agent = world.start(process.execPath, [program])
+  await until('the agent runs', () => agent.output().stdout === 'up\n')
+  const living = new KnownSessions()
+  process.kill(agent.pid)
+  await agent.finished
+  writeFileSync(join(world.tmp, '.0123456789abcdef-00000001.so'), 'ELF')
+  expect(files(living)).toHaveLength(1)
+})

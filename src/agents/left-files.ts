@@ -7,7 +7,7 @@ import { measureSteps } from '../base/fs/measure-tree.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
 import { systemClock } from '../base/process/clock.ts'
-import { geteuid, readSystemFile } from '../base/process/platform.ts'
+import { geteuid, pidExists, readSystemFile } from '../base/process/platform.ts'
 import type { ProcessTable } from '../base/process/process-table.ts'
 import { runToEnd } from '../base/process/event-loop.ts'
 import type { AgentName } from '../hooks/index.ts'
@@ -88,8 +88,11 @@ function unpackedLibraries(living: LivingSessions): string[] {
     .filter((path) => ifPossible(() => lstatIfExists(path))?.uid === geteuid())
   if (paths.length === 0 || process.platform !== 'linux') return []
   const maps = living.table.processes.map(({ pid }) => ({ pid, map: readSystemFile(`/proc/${pid}/maps`) }))
-  // Some programs hide their maps from their own user. An agent that does so may have loaded anything.
-  if (maps.some(({ pid, map }) => map === undefined && living.isAgent(pid))) return []
+  // Some programs hide their maps from their own user. An agent that does so may have loaded anything; one
+  // that has ended since the table was read uses nothing.
+  const isHidden = ({ pid, map }: (typeof maps)[number]): boolean =>
+    map === undefined && living.isAgent(pid) && pidExists(pid)
+  if (maps.some(isHidden)) return []
   return paths.filter((path) => !maps.some(({ map }) => map?.includes(path)))
 }
 
