@@ -59,7 +59,7 @@ test('a session is told once that its changes were undone, and others are not', 
   world.commit()
   const { id } = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
   const undo = await world.undo([id])
-  await world.undo([undo.id], { isRedo: true })
+  await world.undo([undo.id])
   await world.undo([id])
   expect(takeUndoneNotices('codex-1')).toEqual([])
   expect(takeUndoneNotices('claude-1')).toEqual(['a.txt'])

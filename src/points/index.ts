@@ -1,7 +1,7 @@
 /** The door of restore points: what each session changed in a worktree, and how to take it back. */
 export { keptIgnoredFile, readKeptIgnored, setKeptIgnored } from './capture-worktree.ts'
 export type { LastActs } from './capture-worktree.ts'
-export { type ChangeSet, changeSets, isChosenPath, isInSet } from './change-sets.ts'
+export { type ChangeSet, changeSets, isChosenPath, isInSet, isRedoOf } from './change-sets.ts'
 export { environmentWithoutGit } from './git.ts'
 export { pointAtGrant, pointAtTurnEnd, sweepAtSessionEnd, takeUndoneNotices } from './hook-points.ts'
 export type { ChangedFiles, TurnOfSession } from './hook-points.ts'

@@ -33,8 +33,6 @@ export interface Point {
   /** Of an undo that has begun: the change sets that it takes back, whole or only some of their paths. */
   undoes?: string[]
   is_partial?: boolean
-  /** Whether it takes back an undo. */
-  is_redo?: boolean
   /** Of an undo that is done: its first point, and the paths that it wrote. */
   begun?: string
   written?: string[]

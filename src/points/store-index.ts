@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitOutput, joinNul, splitNul } from './git.ts'
 import type { PointStore } from './store.ts'
@@ -29,7 +29,9 @@ export async function seedIndex(store: PointStore, repository: UserRepository): 
   const { root, commonDirectory, converted } = repository
   rmSync(store.file('git/index'), { force: true })
   // The entries name objects of the user. The sweep packs these into the store, and removes this file.
-  writeFileSync(store.file('git/objects/info/alternates'), `${join(commonDirectory, 'objects')}\n`)
+  writeFileSync(store.file('git/objects/info/alternates'), `${join(commonDirectory, 'objects')}\n`, {
+    mode: 0o600,
+  })
   const copied = converted === undefined ? undefined : await listCopy(store, repository)
   const options = { cwd: root, env: readingEnvironment(), deadline: store.deadline }
   const listing = copied ?? (await gitOutput(listEntries, options))
@@ -52,26 +54,16 @@ export async function seedIndex(store: PointStore, repository: UserRepository): 
  * may be one half of a split index.
  */
 async function listCopy(store: PointStore, { gitDirectory }: UserRepository): Promise<Buffer | undefined> {
+  const [original, copy] = [join(gitDirectory, 'index'), store.file('git/index')]
   try {
-    copyIndex(join(gitDirectory, 'index'), store.file('git/index'))
+    // Git reads a file again if it is not older than the index: a copy with a newer time would hide an edit of
+    // the same size in the same tick. An earlier time is safe, so it is asked before the index is read.
+    const seconds = Math.floor(statSync(original).mtimeMs / 1000)
+    writeFileSync(copy, readFileSync(original), { mode: 0o600 })
+    utimesSync(copy, seconds, seconds)
     return await store.git(listEntries)
   } catch {
-    rmSync(store.file('git/index'), { force: true })
+    rmSync(copy, { force: true })
     return undefined
-  }
-}
-
-/**
- * Copies an index with its time. Git reads a file again if the file is not older than the index: a copy with
- * a newer time would hide an edit of the same size in the same tick. An earlier time is safe.
- */
-function copyIndex(from: string, to: string): void {
-  const fd = openSync(from, 'r')
-  try {
-    const seconds = Math.floor(fstatSync(fd).mtimeMs / 1000)
-    writeFileSync(to, readFileSync(fd), { mode: 0o600 })
-    utimesSync(to, seconds, seconds)
-  } finally {
-    closeSync(fd)
   }
 }

@@ -61,7 +61,7 @@ export async function takePoint(request: PointRequest): Promise<PointOutcome> {
 export async function addPoint(
   store: PointStore,
   { kind, sessionId, agent, words, paths, lastActs }: Omit<PointRequest, 'root' | 'budgetMs'>,
-  undo: Pick<Point, 'undoes' | 'begun' | 'written' | 'is_partial' | 'is_redo'> = {},
+  undo: Pick<Point, 'undoes' | 'begun' | 'written' | 'is_partial'> = {},
 ): Promise<Point> {
   const point: Point = {
     // The random end of a ULID, which people can type.

@@ -254,7 +254,7 @@ test('undoing, redoing and undoing again is possible, and each says what is undo
     (await readChangeSets(world.repo, {})).sets.map((set) => `${set.kind} ${set.undone}`)
   const first = await world.undo([turn.id])
   expect(await undone()).toEqual(['turn yes', 'undo no'])
-  await world.undo([first.id], { isRedo: true })
+  await world.undo([first.id])
   expect(await undone()).toEqual(['turn no', 'undo yes', 'redo no'])
   await world.undo([turn.id])
   expect(await undone()).toEqual(['turn yes', 'undo yes', 'redo no', 'undo no'])

@@ -38,7 +38,7 @@ test('undoing one session keeps what another session changed in the same file', 
     'mine.txt': 'not committed\n',
   })
   expect([...world.files().keys()]).toEqual(['a.txt', 'b.txt', 'c.txt', 'mine.txt'])
-  await world.undo([undo.id], { isRedo: true })
+  await world.undo([undo.id])
   expect(world.files()).toEqual(before)
   expect(world.gitState()).toEqual(gitState)
 })

@@ -5,11 +5,12 @@ import { utf8Of } from '../base/fs/paths.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { acquireLease, isInForce, type Lease } from '../lease/index.ts'
 import type { LastActs } from './capture-worktree.ts'
-import { type ChangeSet, changeSets, isChosenPath, isInSet } from './change-sets.ts'
+import { type ChangeSet, changeSets, isChosenPath, isInSet, isRedoOf } from './change-sets.ts'
 import { findObstacles } from './disk-entry.ts'
 import {
   assertFinished,
   markUnfinished,
+  type Point,
   readPoints,
   readUnfinished,
   removeMark,
@@ -30,7 +31,6 @@ export interface PlannedUndo {
   sets: readonly ChangeSet[]
   /** Only these files and directories of theirs, in Latin-1; all if empty. */
   paths: readonly string[]
-  isRedo: boolean
   lastActs: LastActs
   plan: UndoPlan
 }
@@ -39,14 +39,14 @@ export interface PlannedUndo {
 export async function planUndoOf(
   { store, presentTree, lastActs }: WorktreeChangeSets,
   sets: readonly ChangeSet[],
-  { paths = [] as readonly string[], isRedo = false } = {},
+  paths: readonly string[] = [],
 ): Promise<PlannedUndo> {
   assertFinished(store)
   const { root } = store
   const plan = await withStore(root, { waitMs: commandWaitMs }, (locked) =>
     computePlan(locked, sets, paths, presentTree),
   )
-  return { root, sets, paths, isRedo, lastActs, plan }
+  return { root, sets, paths, lastActs, plan }
 }
 
 async function computePlan(
@@ -114,18 +114,17 @@ export interface UndoResult {
  * computes the plan again, and writes it. Throws `UNDO_STALE` if that is no longer what was planned.
  */
 export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
-  const { root, paths, isRedo, lastActs } = planned
-  const ids = planned.sets.map(({ id }) => id)
+  const { root, paths, lastActs } = planned
+  const isRedo = isRedoOf(planned.sets)
   const purpose = isRedo ? 'stint redo' : 'stint undo'
   return await underClaim(root, purpose, async (sessionId, store) => {
     assertFinished(store)
     const begun = await addPoint(
       store,
       { kind: 'undo-begun', sessionId, agent: purpose, lastActs },
-      { undoes: ids, is_partial: paths.length > 0, is_redo: isRedo },
+      { undoes: planned.sets.map(({ id }) => id), is_partial: paths.length > 0 },
     )
-    const sets = changeSets(readPoints(store)).filter(({ id }) => ids.includes(id))
-    const plan = await computePlan(store, sets, paths, begun.tree)
+    const plan = await computePlan(store, undoneSets(store, begun), paths, begun.tree)
     assertNoConflicts(plan)
     if (JSON.stringify(plan) !== JSON.stringify(planned.plan))
       throw new StintError('UNDO_STALE', 'files were changed since the undo was shown')
@@ -137,6 +136,10 @@ export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
     return { id: begun.id, isRedo, written: plan.changes.map(({ path }) => path), changedByOthers: [] }
   })
 }
+
+/** The change sets that an undo takes back. */
+const undoneSets = (store: PointStore, { undoes = [] }: Point): ChangeSet[] =>
+  changeSets(readPoints(store)).filter(({ id }) => undoes.includes(id))
 
 /** Git syncs a pack when it is complete; points sync nothing, as an agent waits for them. */
 async function syncContents(store: PointStore, changes: readonly FileChange[]): Promise<void> {
@@ -180,8 +183,7 @@ async function finish(
   const written = changes.map(({ path }) => path)
   try {
     await addPoint(store, { kind: 'undo-done', sessionId, agent: begun.agent }, { begun: begun.id, written })
-    const sets = changeSets(readPoints(store)).filter(({ id }) => begun.undoes?.includes(id))
-    ifPossible(() => leaveNotices(sessionsOf(sets), written))
+    ifPossible(() => leaveNotices(sessionsOf(undoneSets(store, begun)), written))
     removeMark(store)
   } catch (cause) {
     const message = `the files are written, but the undo could not be noted: ${errorMessage(cause)}`
@@ -206,7 +208,7 @@ export async function recoverUndo(root: string, how: 'continue' | 'abort'): Prom
     if (how === 'continue') await finish(store, undo, sessionId)
     else removeMark(store)
     const written = changes.flatMap(({ path }) => (changedByOthers.includes(path) ? [] : [path]))
-    return { id: begun.id, isRedo: begun.is_redo === true, written, changedByOthers }
+    return { id: begun.id, isRedo: isRedoOf(undoneSets(store, begun)), written, changedByOthers }
   })
 }
 

@@ -119,13 +119,10 @@ export class PointWorld extends World {
   }
 
   /** Undoes change sets, as the command does for a user who agrees. */
-  async undo(
-    ids: readonly string[],
-    { paths = [] as readonly string[], isRedo = false } = {},
-  ): Promise<UndoResult> {
+  async undo(ids: readonly string[], { paths = [] as readonly string[] } = {}): Promise<UndoResult> {
     const opened = await readChangeSets(this.repo, {})
     const sets = opened.sets.filter(({ id }) => ids.includes(id))
-    const planned = await planUndoOf(opened, sets, { paths, isRedo })
+    const planned = await planUndoOf(opened, sets, paths)
     assertNoConflicts(planned.plan)
     return await performUndo(planned)
   }

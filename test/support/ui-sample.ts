@@ -484,6 +484,7 @@ export const sampleUndo: UndoPreview = {
   ],
   conflicts: [],
   kept: ['.env'],
+  left_out: [],
   staged: [],
   changed_since: [],
   take_back: null,

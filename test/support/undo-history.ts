@@ -121,7 +121,7 @@ export class UndoHistory {
     this.#endOpenTurn()
     const wrong = differingPaths(readOracleTree(root), expected)
     if (wrong.length > 0) return `undo has left the wrong bytes in ${wrong.join(', ')}`
-    await world.undo([id], { isRedo: true })
+    await world.undo([id])
     const notBack = differingPaths(readOracleTree(root), before)
     if (notBack.length > 0) return `redo has left the wrong bytes in ${notBack.join(', ')}`
     const gitAfter = world.gitState()

@@ -64,11 +64,16 @@ export function describeSet(set: ChangeSet, changes: readonly PathChange[]) {
       added,
       removed,
     })),
-    left_out: [...new Set(set.to.left_out.map(({ path, why }) => `${utf8Of(path)} (${why})`))],
+    left_out: leftOutOf([set]),
   }
 }
 
 export type DescribedSet = ReturnType<typeof describeSet>
+
+/** The files and directories that the points of these change sets do not have, each with the reason. */
+export const leftOutOf = (sets: readonly ChangeSet[]): string[] => [
+  ...new Set(sets.flatMap(({ to }) => to.left_out.map(({ path, why }) => `${utf8Of(path)} (${why})`))),
+]
 
 /**
  * Describes the newest change sets in which something was changed, oldest first; of one session, or of all.

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { Terminal } from '../../../test/support/terminal.ts'
 import { projectRoot, stintBin, World } from '../../../test/support/world.ts'
 
 test('the scene of the page about undo works as it is written', async () => {
@@ -78,4 +79,35 @@ test('a diff of more paths than a command line can have is shown, whole and as a
     env: { STINT_OUTPUT: 'text' },
   })
   expect([code, stdout.split('\n').at(-2)]).toEqual([0, expect.stringContaining('700 files changed')])
+})
+
+test('an undo names the files of which no contents are kept', async () => {
+  const { world, repo } = await changedWorktree()
+  await using _ = world
+  const script = 'echo c > a.txt; mkdir sub; git init -q sub; head -c 11000000 /dev/zero > large'
+  await world.stint(['run', '--lock', '--session', 'second', '--', 'sh', '-c', script], { cwd: repo })
+  const { stdout } = await world.stint(['undo', '--yes'], { cwd: repo, env: { STINT_OUTPUT: 'text' } })
+  expect(stdout).toContain(
+    'not kept by restore points, and stays: sub/ (another repository), large (over 10 MiB and untracked)',
+  )
+})
+
+test('on a terminal a diff has colours and the pager of git, and an undo shows its files and asks', async () => {
+  const { world, repo, read } = await changedWorktree()
+  await using _ = world
+  world.env.STINT_OUTPUT = ''
+  await using terminal = await Terminal.open(world)
+  terminal.enter(`cd ${repo}; clear`)
+  terminal.enter("GIT_PAGER='sed -n l' stint diff first")
+  await terminal.shows(/\\033\[32m\+\\033\[m\\033\[32mb/)
+  terminal.enter('clear; stint undo')
+  await terminal.shows(/^ {2}a\.txt: changed back\nWrite 1 file in .*\?/m)
+  terminal.enter('n')
+  await terminal.shows(/Nothing was changed\.\n\[1\] ready>$/)
+  expect(read()).toBe('b\n')
+  terminal.enter('clear; stint undo')
+  await terminal.shows(/Write 1 file/)
+  terminal.enter('y')
+  await terminal.shows(/wrote 1 file\n`stint redo` takes this back\n\[0\] ready>$/)
+  expect(read()).toBe('a\n')
 })

@@ -10,6 +10,7 @@ import { findWorkspace } from '../../lease/index.ts'
 import {
   assertCertain,
   assertNoConflicts,
+  isRedoOf,
   performUndo,
   type PlannedUndo,
   planUndoOf,
@@ -18,6 +19,7 @@ import {
   stagedPaths,
   type UndoResult,
 } from '../index.ts'
+import { leftOutOf } from './changes.ts'
 import { chooseSets, openChangeSets, pathsInRoot, readWhat, workspaceOption } from './which-sets.ts'
 
 const undoOptions = {
@@ -53,7 +55,7 @@ export const undoCommand = defineBareCommand({
     const opened = await openChangeSets(options.workspace)
     const chosen = chooseSets(opened.sets, what)
     if (!options.force && !options['dry-run']) assertCertain(chosen)
-    const planned = await planUndoOf(opened, chosen, { paths: pathsInRoot(opened.store.root, paths) })
+    const planned = await planUndoOf(opened, chosen, pathsInRoot(opened.store.root, paths))
     return await showAndWrite(context, planned, options)
   },
   render: renderUndo,
@@ -74,7 +76,7 @@ export const redoCommand = defineBareCommand({
       throw new StintError('NOT_FOUND', 'there is no undo here to take back', {
         hint: '`stint changes` shows what was undone.',
       })
-    return await showAndWrite(context, await planUndoOf(opened, [last], { isRedo: true }), options)
+    return await showAndWrite(context, await planUndoOf(opened, [last]), options)
   },
   render: renderUndo,
 })
@@ -84,14 +86,14 @@ async function showAndWrite(
   planned: PlannedUndo,
   options: { 'dry-run': boolean; yes: boolean },
 ): Promise<DescribedUndo> {
-  const { root, plan, isRedo } = planned
+  const { root, sets, plan } = planned
   const described = describePlan(planned)
   if (options['dry-run']) return described
   assertNoConflicts(plan)
   if (plan.changes.length > 0 && !options.yes) {
     context.say(described.files.map(fileLine).join('\n'))
     const question = `Write ${plural(plan.changes.length, 'file')} in ${visibleText(root)}?`
-    await confirm(false, isRedo ? 'redo' : 'undo', question)
+    await confirm(false, isRedoOf(sets) ? 'redo' : 'undo', question)
   }
   return await writePlanned(planned)
 }
@@ -113,6 +115,8 @@ export const describePlan = ({ root, sets, plan }: Pick<PlannedUndo, 'root' | 's
   conflicts: plan.conflicts.map(({ path, why }) => ({ path: utf8Of(path), why })),
   /** Files that stay although the change sets made them, because they are ignored. */
   kept: plan.kept.map(utf8Of),
+  /** Files and directories of which no contents are kept. */
+  left_out: leftOutOf(sets),
   /** Files whose undone contents are still staged in git. */
   staged: [] as string[],
   /** Files that were changed after a crash, and were left as they are. */
@@ -180,7 +184,7 @@ const fileLine = ({ path, effect }: { path: string; effect: string }): string =>
   `  ${visibleText(path)}: ${effect}`
 
 function renderUndo(described: DescribedUndo): string {
-  const { dry_run, files, conflicts, kept, staged, changed_since, take_back } = described
+  const { dry_run, files, conflicts, kept, left_out, staged, changed_since, take_back } = described
   const listed = (text: string, paths: readonly string[]): string[] => {
     const more = paths.length > 10 ? ` and ${paths.length - 10} more` : ''
     return paths.length === 0 ? [] : [`${text}: ${visibleText(paths.slice(0, 10).join(', '))}${more}`]
@@ -191,6 +195,7 @@ function renderUndo(described: DescribedUndo): string {
     summaryOf(described),
     ...(take_back === null ? [] : [`\`${take_back}\` takes this back`]),
     ...listed('stays, because it is ignored again', kept),
+    ...listed('not kept by restore points, and stays', left_out),
     ...listed('still staged in git with the undone contents (`git restore --staged`)', staged),
     ...listed('changed since the crash, and left as it is', changed_since),
   ].join('\n')

@@ -116,7 +116,7 @@ async function planOf({ store, id }: { store: PointStore; id: string }): Promise
   const opened = await readChangeSets(store.root)
   const set = needSet(opened.sets, id)
   assertCertain([set])
-  return await planUndoOf(opened, [set], { isRedo: set.kind === 'undo' })
+  return await planUndoOf(opened, [set])
 }
 
 const fingerprint = ({ plan }: PlannedUndo): string =>
