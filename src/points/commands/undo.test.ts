@@ -63,7 +63,7 @@ test('the activity log has each undo, and so has the audit log of a recorded ses
   await stint('undo', 'kept', '--yes')
   const { stdout: activity } = await world.stint(['lock', 'history', '--json'], { cwd: repo })
   expect(activity).toContain('stint undo')
-  const { stdout: audit } = await world.stint(['audit', 'query', 'kept', '--json'], { cwd: repo })
+  const { stdout: audit } = await world.stint(['audit', 'show', 'kept', '--json'], { cwd: repo })
   expect(audit).toContain('"action":"undo"')
 })
 
