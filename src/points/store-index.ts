@@ -56,8 +56,8 @@ export async function seedIndex(store: PointStore, repository: UserRepository): 
 async function listCopy(store: PointStore, { gitDirectory }: UserRepository): Promise<Buffer | undefined> {
   const [original, copy] = [join(gitDirectory, 'index'), store.file('git/index')]
   try {
-    // Git reads a file again if it is not older than the index: a copy with a newer time would hide an edit of
-    // the same size in the same tick. An earlier time is safe, so it is asked before the index is read.
+    // Git reads a file again if it is not older than the index: a copy with a newer time would hide an edit
+    // of the same size in the same tick. An earlier time is safe, so it is asked before the index is read.
     const seconds = Math.floor(statSync(original).mtimeMs / 1000)
     writeFileSync(copy, readFileSync(original), { mode: 0o600 })
     utimesSync(copy, seconds, seconds)
