@@ -97,7 +97,9 @@ function isOwnOfAgent(path: string, env: Environment): boolean {
 
 /** A word of a shell that stands for itself, perhaps in quotes. */
 const literalWord = String.raw`('[^']*'|"[^"$\`\\]*"|[\w@%+=:,./~-]+)`
-const leadingCd = new RegExp(String.raw`^cd[ \t]+(?:--[ \t]+)?${literalWord}[ \t]*(&&|;|\n)\s*`)
+/** What ends a `cd`. Behind `|| exit`, as behind `&&`, the command goes on only in its directory. */
+const endOfCd = String.raw`(?:2>[ \t]*/dev/null[ \t]*)?(&&|\|\|[ \t]*exit\b[ \t]*\d*[ \t]*[;\n]|;|\n)\s*`
+const leadingCd = new RegExp(String.raw`^cd[ \t]+(?:--[ \t]+)?${literalWord}[ \t]*${endOfCd}`)
 const leadingGitDirectory = new RegExp(String.raw`^git[ \t]+-C[ \t]+${literalWord}[ \t]+`)
 
 /** The fields in which tools name the directory of a command: Gemini CLI and Qwen Code, OpenCode, Cursor. */
@@ -105,8 +107,8 @@ const directoryFields = ['dir_path', 'directory', 'workdir', 'working_directory'
 
 /**
  * The directories that a command belongs to. The first is the agent's, or the one of a literal `cd DIR &&`,
- * `cd DIR;` or `git -C DIR` with which it begins. The agent's is the second, if the command may come back to
- * it: behind that git, or by another `cd`. Other paths in a command are not followed.
+ * `cd DIR || exit`, `cd DIR;` or `git -C DIR` with which it begins. The agent's is the second, if the command
+ * may come back to it: behind that git, or by another `cd`. Other paths in a command are not followed.
  */
 export function commandDirectories(tool: Pick<Tool, 'input'>, cwd: string, env: Environment): string[] {
   const { command } = tool.input
@@ -120,7 +122,8 @@ export function commandDirectories(tool: Pick<Tool, 'input'>, cwd: string, env: 
     if (all === undefined || word === undefined) break
     const next = resolve(directory, withoutQuotes(word, env))
     // After a `cd` that fails, `;` goes on in the same directory.
-    if (separator === undefined || separator === '&&' || existsSync(`${next}/.`)) directory = next
+    const mayFail = separator === ';' || separator === '\n'
+    if (!mayFail || existsSync(`${next}/.`)) directory = next
     if (separator === undefined) behind = /[;&|\n]/
     rest = rest.slice(all.length)
   }
