@@ -54,6 +54,6 @@ export default [
     about: 'wall time of `stint status`, with one lease',
     subject: 'stint status',
     targets: [{ against: 'node -e 0', atMost: 1.4 }],
-    contenders: [stint(['status'], (printed) => assert.match(printed, /^Workspaces +1 /m)), node],
+    contenders: [stint(['status'], (printed) => assert.match(printed, /^ +mine +working /m)), node],
   },
 ]
