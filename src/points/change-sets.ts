@@ -121,6 +121,7 @@ function outsideSet(from: Point, to: Point, open: readonly Point[]): ChangeSet[]
   if (hasWhole && latePaths.length === 0) return []
   const outside: ChangeSet = {
     ...turnSet(from, to, 'seen'),
+    // No other id begins with an o.
     id: `o${to.id}`,
     kind: 'outside',
     session_id: undefined,

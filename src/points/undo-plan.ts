@@ -106,6 +106,7 @@ async function mergeBlobs(
   })
 }
 
+/** Gives `act` a directory in the store, which the lock of the store clears if this process is killed. */
 async function inTempDirectory<Result>(
   store: PointStore,
   act: (directory: string) => Promise<Result>,

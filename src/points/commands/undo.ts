@@ -115,6 +115,7 @@ export const describePlan = ({ root, sets, plan }: Pick<PlannedUndo, 'root' | 's
   conflicts: plan.conflicts.map(({ path, why }) => ({ path: utf8Of(path), why })),
   /** Files that stay although the change sets made them, because they are ignored. */
   kept: plan.kept.map(utf8Of),
+  /** Files and directories of which no contents are kept. */
   left_out: leftOutOf(sets),
   /** Files whose undone contents are still staged in git. */
   staged: [] as string[],

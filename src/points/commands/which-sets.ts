@@ -53,7 +53,10 @@ const isOpenToChoice = ({ kind, undone, from, to }: ChangeSet): boolean =>
 export function chooseSets(sets: readonly ChangeSet[], what = 'last'): ChangeSet[] {
   if (what === 'last') {
     const last = sets.findLast(isOpenToChoice)
-    if (last === undefined) throw new StintError('NOT_FOUND', 'no turn is left to undo: see `stint changes`')
+    if (last === undefined)
+      throw new StintError('NOT_FOUND', 'no session has changed anything here that is not undone already', {
+        hint: '`stint changes` shows what was undone; `stint redo` takes the last undo back.',
+      })
     return [last]
   }
   const byId = sets.filter(({ id }) => id === what || (what.length >= 4 && id.startsWith(what)))
