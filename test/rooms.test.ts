@@ -18,18 +18,18 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   hooks: { lines: 6788, files: 58 },
   lease: { lines: 4313, files: 28 },
   mcp: { lines: 1121, files: 9 },
-  points: { lines: 2851, files: 23 },
+  points: { lines: 2857, files: 23 },
   postgres: { lines: 2253, files: 21 },
   scratch: { lines: 1470, files: 10 },
   secrets: { lines: 677, files: 6 },
   session: { lines: 8991, files: 54 },
   sweep: { lines: 2146, files: 16 },
   testing: { lines: 1644, files: 13 },
-  ui: { lines: 4685, files: 32 },
+  ui: { lines: 4590, files: 32 },
   vault: { lines: 2071, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
-const whole = { lines: 53_600, files: 426 }
+const whole = { lines: 50935, files: 407 }
 
 const source = join(projectRoot, 'src')
 
