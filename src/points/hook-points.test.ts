@@ -54,12 +54,13 @@ test('after an interruption the hand-over names what was repaired by hand, and n
   expect(changedByOthers.files).toEqual(['b.txt'])
 })
 
-test('a session is told once that its changes were undone, and others are not', async () => {
+test('a session is told once that its changes were undone, unless they are redone by then, and others are not', async () => {
   world.write({ 'a.txt': 'a\n' })
   world.commit()
   const { id } = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
   const undo = await world.undo([id])
   await world.undo([undo.id])
+  expect(takeUndoneNotices('claude-1')).toEqual([])
   await world.undo([id])
   expect(takeUndoneNotices('codex-1')).toEqual([])
   expect(takeUndoneNotices('claude-1')).toEqual(['a.txt'])

@@ -20,7 +20,7 @@ import { findStore, type PointStore, withStore } from './store.ts'
 import { addPoint } from './take-point.ts'
 import { diffTrees } from './tree-diff.ts'
 import { type FileChange, planUndo, type UndoPlan } from './undo-plan.ts'
-import { leaveNotices } from './undone-notices.ts'
+import { leaveNotices, withdrawNotices } from './undone-notices.ts'
 import { commandWaitMs, readClaims, type WorktreeChangeSets } from './worktree-changes.ts'
 import { writeFiles } from './write-files.ts'
 
@@ -138,7 +138,7 @@ export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
 }
 
 /** The change sets that an undo takes back. */
-const undoneSets = (store: PointStore, { undoes = [] }: Point): ChangeSet[] =>
+const undoneSets = (store: PointStore, { undoes = [] }: { undoes?: readonly string[] }): ChangeSet[] =>
   changeSets(readPoints(store)).filter(({ id }) => undoes.includes(id))
 
 /** Git syncs a pack when it is complete; points sync nothing, as an agent waits for them. */
@@ -183,12 +183,21 @@ async function finish(
   const written = changes.map(({ path }) => path)
   try {
     await addPoint(store, { kind: 'undo-done', sessionId, agent: begun.agent }, { begun: begun.id, written })
-    ifPossible(() => leaveNotices(sessionsOf(undoneSets(store, begun)), written))
+    ifPossible(() => noteForSessions(store, begun, written))
     removeMark(store)
   } catch (cause) {
     const message = `the files are written, but the undo could not be noted: ${errorMessage(cause)}`
     throw new StintError('UNDO_UNFINISHED', message, { cause })
   }
+}
+
+/** Tells the sessions of undone turns what was taken back; after a redo, they need not know. */
+function noteForSessions(store: PointStore, begun: Point, written: readonly string[]): void {
+  const sets = undoneSets(store, begun)
+  if (isRedoOf(sets)) {
+    const restored = sets.flatMap((undo) => undoneSets(store, undo))
+    withdrawNotices(sessionsOf(restored), written)
+  } else leaveNotices(sessionsOf(sets), written)
 }
 
 /** The sessions whose turns are among these change sets. */

@@ -13,9 +13,23 @@ const noticeFile = (sessionId: string, env?: NodeJS.ProcessEnv): string =>
 
 /** Leaves a notice for each of these sessions that files of its work were taken back. */
 export function leaveNotices(sessionIds: Iterable<string>, latin1Paths: readonly string[]): void {
+  for (const sessionId of sessionIds) addNotices(sessionId, latin1Paths.map(utf8Of))
+}
+
+/** Takes back what a session was not told yet, as a redo has given these files back to it. */
+export function withdrawNotices(sessionIds: Iterable<string>, latin1Paths: readonly string[]): void {
+  const restored = new Set(latin1Paths.map(utf8Of))
+  for (const sessionId of sessionIds)
+    addNotices(
+      sessionId,
+      takeUndoneNotices(sessionId).filter((path) => !restored.has(path)),
+    )
+}
+
+function addNotices(sessionId: string, paths: readonly string[]): void {
+  if (paths.length === 0) return
   makePrivateDirectories(noticeDirectory())
-  const text = latin1Paths.map((path) => `${utf8Of(path)}\0`).join('')
-  for (const sessionId of sessionIds) appendPrivateFile(noticeFile(sessionId), text)
+  appendPrivateFile(noticeFile(sessionId), paths.map((path) => `${path}\0`).join(''))
 }
 
 /**
