@@ -18,7 +18,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   hooks: { lines: 6788, files: 58 },
   lease: { lines: 4313, files: 28 },
   mcp: { lines: 1121, files: 9 },
-  points: { lines: 2857, files: 23 },
+  points: { lines: 2880, files: 23 },
   postgres: { lines: 2253, files: 21 },
   scratch: { lines: 1470, files: 10 },
   secrets: { lines: 677, files: 6 },
@@ -29,7 +29,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   vault: { lines: 2071, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
-const whole = { lines: 50_941, files: 407 }
+const whole = { lines: 50_970, files: 407 }
 
 const source = join(projectRoot, 'src')
 
