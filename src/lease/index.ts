@@ -74,4 +74,5 @@ export {
   targetKind,
   type Workspace,
   workspaceOf,
+  workspacePath,
 } from './workspace.ts'

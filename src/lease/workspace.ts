@@ -86,6 +86,10 @@ export const isOutside = ({ key }: Pick<Workspace, 'key'>): boolean => key === o
 export const findWorkspace = (directory: string = currentDirectory()): Workspace =>
   workspaceOf(realDirectory(directory))
 
+/** The workspace around a directory in a filter of a list; one that is gone stands for itself. */
+export const workspacePath = (directory: string): string =>
+  directory === '' || existsSync(directory) ? findWorkspace(directory).path : resolve(directory)
+
 /** Whether a name is the key of a workspace or resource: the directory of locks may contain other files. */
 export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { utf8Of } from '../base/fs/paths.ts'
 import { visibleAnswer, visibleText } from '../base/text/escape.ts'
-import { allClaims, findWorkspace } from '../lease/index.ts'
+import { allClaims, workspacePath } from '../lease/index.ts'
 import { promptedSessions } from '../hooks/index.ts'
 import type { FoundEvent } from '../session/index.ts'
 import { describeStatus } from '../lease/commands/describe.ts'
@@ -86,7 +86,7 @@ const searchSessions = defineTool({
   async call({ text, workspace, limit = 20 }, { store, signal }) {
     const events: FoundEvent[] = []
     const search = store.search(text, {
-      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
+      workspace: workspace === undefined ? undefined : workspacePath(workspace),
       // A damaged session does not hide the others.
       onUnreadable: () => {},
     })

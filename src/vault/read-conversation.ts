@@ -95,8 +95,9 @@ function* storedPieces(record: ConversationRecord, copy: CopyLine): Generator<Bu
 export function* readEntries(record: ConversationRecord, agent: string, name?: string): Generator<Entry> {
   if (agent === 'opencode') {
     const copy = newestCopy(record, name)
-    const document = readHead(record.pathOf(copy), copy.bytes)
-    for (const [index, entry] of exportedEntries(document).entries()) yield { line: index + 1, ...entry }
+    const document = Buffer.concat(Array.from(storedPieces(record, copy), (piece) => Buffer.from(piece)))
+    for (const [index, entry] of exportedEntries(String(document)).entries())
+      yield { line: index + 1, ...entry }
     return
   }
   let longLine = 0

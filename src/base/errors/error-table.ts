@@ -68,7 +68,7 @@ export const errorTable = {
     4,
     'Commit what you want to keep: only git repositories of at most 200,000 files have restore points.',
   ),
-  POINT_FAILED: entry(4, 'Try again; `stint doctor` looks at the restore points.', true),
+  POINT_FAILED: entry(4, 'Run `stint sweep`, which repairs the restore points, then try again.', true),
   POINT_DAMAGED: entry(4, 'Undo other change sets; `stint doctor` says what is missing.'),
   UNDO_CONFLICT: entry(
     4,

@@ -7,7 +7,7 @@ import { showWork } from '../../cli/terminal/progress.ts'
 import { formatAge, formatDataSize, formatTime, plural, shortPath, type Zone } from '../../cli/text/format.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/index.ts'
+import { workspacePath } from '../../lease/index.ts'
 import {
   type BuiltInStore,
   type Holder,
@@ -56,7 +56,7 @@ export const listCommand = defineBareCommand({
         const { sessions, total } = await listNewest(store, count)
         return { sessions: sessions.map(describeSession), total }
       }
-      const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
+      const filter = { tool, workspace: workspace === undefined ? undefined : workspacePath(workspace) }
       const summaries = await store.list(filter)
       const sessions = summaries
         .filter((summary) => state === undefined || summary.state === state)

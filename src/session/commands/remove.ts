@@ -7,7 +7,7 @@ import { confirm } from '../../cli/terminal/print.ts'
 import { formatAge, formatSpace, plural, shortPath } from '../../cli/text/format.ts'
 import { type Column, table } from '../../cli/text/table.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/index.ts'
+import { workspacePath } from '../../lease/index.ts'
 import { type BuiltInStore, checkSessionId, type RemovedSession, type SessionSummary } from '../index.ts'
 import { findSession } from './which-session.ts'
 
@@ -124,7 +124,7 @@ export const pruneCommand = defineBareCommand({
         hint: 'stint sessions prune --keep 100 --older-than 90d',
       })
     const store = await openStore(options.store, context.warn)
-    const filter = { tool, workspace: workspace === undefined ? undefined : findWorkspace(workspace).path }
+    const filter = { tool, workspace: workspace === undefined ? undefined : workspacePath(workspace) }
     const listed = await store.list(filter)
     const all = listed.filter((summary) => state === undefined || summary.state === state)
     const old = prunable(all, { keep, olderThanMs, now: Date.now() })

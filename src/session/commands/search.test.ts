@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
@@ -48,6 +48,8 @@ test('search takes a regular expression, filters, and a number of events', async
   expect(await found('exit', '--type', 'tool')).toEqual(['b2', 'a2'])
   expect(await found('exit', '--tool', 'one', '-n', '1')).toEqual(['a3'])
   expect(await found('exit', '--workspace', workspace, '--since', '1h')).toEqual(['b3', 'b2', 'b1'])
+  rmSync(workspace, { recursive: true })
+  expect(await found('exit', '--workspace', workspace)).toEqual(['b3', 'b2', 'b1'])
   expect(await found('exit', '-n', '0')).toEqual([])
   expect(await found('not there')).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/index.ts'
+import { workspacePath } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { wrapLines } from '../../base/text/wrap.ts'
@@ -44,7 +44,7 @@ export const searchCommand = defineBareCommand({
     const filter = {
       since,
       tool,
-      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
+      workspace: workspace === undefined ? undefined : workspacePath(workspace),
       onBytes: (bytes: number) => progress?.update({ bytes }),
     }
     const matches = async function* (): AsyncGenerator<FoundEvent | FoundLine> {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { isWithin } from '../../base/fs/paths.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
@@ -8,7 +7,7 @@ import { type Column, table } from '../../cli/text/table.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/index.ts'
+import { workspacePath } from '../../lease/index.ts'
 import { agentTitle } from '../../hooks/index.ts'
 import {
   type Conversation,
@@ -67,8 +66,7 @@ export const vaultListCommand = defineBareCommand({
     ['stint vault list --agent claude --lost', 'what Claude Code has deleted'],
   ],
   run(_, { options: { agent, lost, workspace, all } }) {
-    // A directory that is gone may be what the user looks for.
-    const directory = workspace && (ifPossible(() => findWorkspace(workspace).path) ?? resolve(workspace))
+    const directory = workspace === undefined ? undefined : workspacePath(workspace)
     const conversations = listConversations(vaultDirectory(), agent && [agent])
       .filter(({ lost_after }) => !lost || lost_after !== null)
       .filter((each) => !directory || isWithin(readConversationSummary(each).workspace ?? '', directory))

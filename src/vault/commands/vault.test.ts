@@ -373,6 +373,7 @@ test('OpenCode is kept by its own export, once for each change, and given back a
     conversations: [{ title: 'second', workspace: '/work/app', generations: 2 }],
   })
   expect((await user.fail('restore', 'ses_1')).suggestion).toContain('opencode import')
+  expect((await user.text('show', 'ses_1')).stdout).toContain('second')
   const out = join(user.tmp, 'out')
   expect(await user.run('restore', 'ses_1', '--to', out, '--generation', '1')).toMatchObject({
     resume: `opencode import ${join(out, 'export.json')}`,
@@ -381,6 +382,9 @@ test('OpenCode is kept by its own export, once for each change, and given back a
   user.write(join(user.tmp, 'list.json'), '[]')
   await user.run('sync')
   expect((await user.run('list', '--lost')).conversations).toMatchObject([{ id: 'ses_1' }])
+  for (const generation of ['1', '2'])
+    rmSync(join(user.env.STINT_HOME ?? '', 'vault/opencode/ses_1', generation), { recursive: true })
+  expect((await user.text('show', 'ses_1')).stderr).toContain('VAULT_DAMAGED')
   user.write(join(bin, 'opencode'), '#!/bin/sh\nexit 3\n')
   expect(await user.run('sync')).toMatchObject({ unread: [{ path: 'opencode db' }] })
 })
