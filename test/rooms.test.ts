@@ -16,7 +16,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   fixtures: { lines: 712, files: 14 },
   frameworks: { lines: 1031, files: 10 },
   hooks: { lines: 6788, files: 58 },
-  lease: { lines: 4313, files: 28 },
+  lease: { lines: 4318, files: 28 },
   mcp: { lines: 1121, files: 9 },
   points: { lines: 2880, files: 23 },
   postgres: { lines: 2253, files: 21 },
@@ -26,7 +26,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   sweep: { lines: 2146, files: 16 },
   testing: { lines: 1644, files: 13 },
   ui: { lines: 4590, files: 32 },
-  vault: { lines: 2071, files: 20 },
+  vault: { lines: 2070, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
 const whole = { lines: 50_970, files: 407 }
