@@ -35,7 +35,10 @@ export interface LeaseOptions {
   mode?: ClaimMode
   /** How long the claim lasts without a refresh, in milliseconds; 5 minutes by default. */
   ttlMs?: number
-  /** How long to wait for another session: milliseconds, or a string like `10s`; by default not at all. */
+  /**
+   * How long to wait for another session: milliseconds, or a string like `10s`; by default not at all, but
+   * for the second in which the last holder lets a waiter go first.
+   */
   wait?: string | number
   signal?: AbortSignal
   /** What you are doing; shown to sessions that are refused. */

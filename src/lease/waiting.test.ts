@@ -213,6 +213,22 @@ test('the last holder waits for a second, and not for a waiter that has gone or 
   expect(systemClock.mono() - startedAt).toBeGreaterThanOrEqual(1000)
 })
 
+test('an abort ends the courtesy of the last holder, and a shorter wait of its own bounds it', async () => {
+  const { store, watches } = watched(memoryStore(), true)
+  const resource = new Resource(store)
+  await resource.asks('a')
+  await resource.claims.release({ sessionId: 'a' })
+  await resource.waits('suspended')
+  const stop = new AbortController()
+  const acquiring = acquireLease({ store, resource: 'deploy', sessionId: 'a', signal: stop.signal })
+  await until('it lets the waiter go first', () => watches.length === 1)
+  stop.abort(new Error('stopped'))
+  await expect(acquiring).rejects.toThrow('stopped')
+  const { answer } = await resource.claims.tryAcquire(request('a'), { waitMs: 1 })
+  expect(answer.granted).toBe(true)
+  expect(watches).toHaveLength(1)
+})
+
 test('only the last holder waits, and only for a new claim', async () => {
   const { store, watches } = watched(memoryStore(), true)
   const resource = new Resource(store)

@@ -8,7 +8,7 @@ import type { LeaseStore, Now, Register, WaiterEntries } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
 
 // How a party waits for a claim, and how others see that it does. Claims do not depend on waiters: there is
-// no order among them, but for the courtesy of the last holder (`WorkspaceClaims.tryAcquire`).
+// no order among them, but for the courtesy of the last holder (`#acquireAfterWaiters` of `WorkspaceClaims`).
 
 /**
  * The first and the longest pause of a waiter. Most claims of programs are short, so it looks again at once,

@@ -86,7 +86,7 @@ export interface WaitOptions {
   onWait?: () => AbortSignal
 }
 
-/** How long the last holder lets a waiter go first. */
+/** How long the last holder lets a waiter go first; no longer than it may wait itself, if it may. */
 const courtesyMs = 1000
 
 /**
@@ -190,38 +190,40 @@ export class WorkspaceClaims {
   /** Claims what the request asks for, or answers with the claim in the way after a wait of `waitMs`. */
   async tryAcquire(
     { descent, ...rest }: AcquireRequest,
-    { waitMs = 0, signal, onWait }: WaitOptions = {},
+    options: WaitOptions = {},
   ): Promise<Decided<AcquireAnswer>> {
     // A waiter tries often, and its ancestors stay.
     const request = { ...rest, descent: descent && once(descent) }
+    const { waitMs = 0, signal, onWait } = options
     signal?.throwIfAborted()
-    let decided = await this.#acquireAfterWaiters(request)
-    if (!decided.answer.granted && waitMs > 0)
-      decided = await this.#wait(request, decided, waitMs, onWait?.() ?? signal)
+    const endMs = systemClock.mono() + waitMs
+    let decided = await this.#acquireAfterWaiters(request, options)
+    const leftMs = endMs - systemClock.mono()
+    if (!decided.answer.granted && leftMs > 0)
+      decided = await this.#wait(request, decided, leftMs, onWait?.() ?? signal)
     if (!decided.answer.granted)
       await this.activity.noteBlocked('refusal', request, decided.answer.by, decided.observation.now)
     return decided
   }
 
   /** The last holder waits for up to a second if a party waits: a loop of short turns starves nobody. */
-  async #acquireAfterWaiters(request: AcquireRequest): Promise<Decided<AcquireAnswer>> {
+  async #acquireAfterWaiters(request: AcquireRequest, options: WaitOptions): Promise<Decided<AcquireAnswer>> {
     const decide = decisionOn(request)
     const attempt = () =>
       this.change<AcquireAnswer | undefined>(async (record, observation, fence, before) => {
         const decision = decide(record, observation, fence, before)
         const { answer } = decision
-        const isLast = record.last === request.sessionId && answer.granted && answer.isNew
-        return isLast && (await this.#isAwaited(answer.claim, observation)) ? { answer: undefined } : decision
+        if (record.last !== request.sessionId || !answer.granted || !answer.isNew) return decision
+        const waiters = await this.waiters({ observation })
+        const isAwaited = waiters.some((waiter) => areInConflict(waiter, answer.claim))
+        return isAwaited ? { answer: undefined } : decision
       })
     const first = await attempt()
     if (isAnswered(first)) return first
-    using wait = new Wait(this.store, this.key, courtesyMs)
+    const waitMs = Math.min(courtesyMs, options.waitMs || courtesyMs)
+    using wait = new Wait(this.store, this.key, waitMs, options.signal)
     const last = await wait.retry(first, isAnswered, attempt)
     return isAnswered(last) ? last : await this.change(decide)
-  }
-
-  async #isAwaited(claim: Claim, observation: Observation): Promise<boolean> {
-    return (await this.waiters({ observation })).some((waiter) => areInConflict(waiter, claim))
   }
 
   async #wait(
