@@ -127,7 +127,7 @@ test('what keeps a claim in force is named: its time, or a process and whether a
   })
 })
 
-test('processes and the transcript are looked at only if time and liveness do not decide', () => {
+test('processes are looked at only if time, liveness and the transcript do not decide, the transcript only of living holders', () => {
   const never = (): never => {
     throw new Error('looked')
   }

@@ -2,7 +2,10 @@ import type { Identity, Liveness } from '../base/process/liveness.ts'
 import { type Claim, maxTtlMs } from './claim.ts'
 import type { Now } from './register.ts'
 
-/** What a decision needs to know besides the claims. The last two are asked only if time does not decide. */
+/**
+ * What a decision needs to know besides the claims. `isTurnOver` is asked for every claim whose holders are
+ * not known to be dead and that has no `ends`; `work` for dead, ended, interrupted and expired ones.
+ */
 export interface Observation {
   now: Now
   liveness: (process: Identity) => Liveness
