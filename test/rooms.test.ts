@@ -16,7 +16,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   fixtures: { lines: 712, files: 14 },
   frameworks: { lines: 1031, files: 10 },
   hooks: { lines: 6788, files: 58 },
-  lease: { lines: 4318, files: 28 },
+  lease: { lines: 4326, files: 28 },
   mcp: { lines: 1121, files: 9 },
   points: { lines: 2880, files: 23 },
   postgres: { lines: 2253, files: 21 },
