@@ -89,7 +89,6 @@ const commands: string[][] = [
   ['sessions', 'list', '--store', hostile],
   ['audit', 'show', 'mine'],
   ['audit', 'show', 'mine', '--json'],
-  ['audit', 'query', 'mine'],
   ['audit', 'verify', 'mine'],
   ['status'],
   ['doctor'],

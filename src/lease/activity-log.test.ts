@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { projectRoot } from '../../test/support/world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
@@ -16,7 +16,10 @@ class ActivityWorld extends LockWorld {
   readonly opened = WorkspaceClaims.open(this.store, { workspace: this.workspace })
   readonly log = join(this.home, 'activity', `${this.key}.log`)
 
-  lease(sessionId: string, more: { paths?: string[]; purpose?: string; wait?: number } = {}) {
+  lease(
+    sessionId: string,
+    more: { paths?: string[]; purpose?: string; wait?: number; signal?: AbortSignal } = {},
+  ) {
     const { workspace, store } = this
     const paths = more.paths?.map((path) => join(workspace, path))
     return acquireLease({ store, workspace, sessionId, ...more, paths })
@@ -60,7 +63,11 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
   await first.refresh()
   await world.lease('first')
   await expect(world.lease('second')).rejects.toThrow('held by first')
-  await expect(world.lease('second', { wait: 500 })).rejects.toThrow('held by first')
+  const giveUp = new AbortController()
+  const waiting = world.lease('second', { wait: 60_000, signal: giveUp.signal })
+  await vi.waitUntil(async () => (await world.kinds()).includes('wait second first'), { timeout: 60_000 })
+  giveUp.abort()
+  await expect(waiting).rejects.toThrow()
   await first.release()
   const second = await world.lease('second')
   await claims.break({ session_id: 'second', fence: second.fence }, { by: 'ada', reason: 'hung', at: 1 })

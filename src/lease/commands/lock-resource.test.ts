@@ -76,7 +76,7 @@ test('a refusal says what is held, since when, by whom and until when, with advi
   const held = `for [^,]+, by pid ${holder.pid}, which is alive; it ends in (4m\\d+s|5m) unless it is renewed\\.`
   expect(await refuse('--resource', 'deploy:prod')).toMatch(
     new RegExp(
-      `deploy:prod is held by a, .*\\(LOCK_HELD\\)\\n  Held: ${held} Wait for the holder \\(--wait\\), or end that session\\.\\n$`,
+      `deploy:prod is held by a, .*\\(LOCK_HELD\\)\\n  Held: ${held} Wait for the holder, or end that session\\.\\n$`,
     ),
   )
   expect(await refuse('--path', 'src/api')).toMatch(new RegExp(`Held: src/api, ${held} .*claim other paths`))
