@@ -1,7 +1,7 @@
 import { type Host, shortPatienceMs } from './host.ts'
 import { claudeFields } from './claude.ts'
 
-/** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` can refuse. */
+/** No agent, but every agent's shell uses it. Of a `reference-transaction`, only `prepared` can refuse. */
 export const git = (): Host => ({
   name: 'git',
   title: 'git',

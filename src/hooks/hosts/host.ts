@@ -136,7 +136,7 @@ export interface Host {
    * command turns every code but 2 into 0. Every host must take exit code 2 for a refusal.
    */
   readonly blocksOnNonzeroExit: boolean
-  /** Its events are those that `stint-hook.sh` knows, which lets most calls pass without starting Node. */
+  /** Started through `stint-hook.sh`; its `case` names the hosts whose calls it may allow without Node. */
   readonly usesScript?: true
   /** The JSON on stdout that refuses a call; absent if the host reads only the exit code and stderr. */
   refusal?(reason: string): object

@@ -22,7 +22,7 @@ const makers: Readonly<Record<HostName, () => Host>> = {
   git,
 }
 
-/** Each host is made when it is first asked for: a hook needs one or two, and an agent waits for the hook. */
+/** All modules are loaded, but a host is made when it is first asked for: a hook needs one or two. */
 export const hosts = {} as Readonly<Record<HostName, Host>>
 for (const [name, make] of Object.entries(makers)) {
   let made: Host | undefined
