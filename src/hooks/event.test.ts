@@ -75,6 +75,12 @@ test('Copilot is recognized in an event named as in Claude Code by the missing t
   expect(event).toMatchObject({ host: 'copilot', kind: 'pre', sessionId: 's', tool: { use: 'shell' } })
 })
 
+test('only Gemini CLI has events of the names by which it is recognized', () => {
+  const isGeminis = ({ name }: { name: string }) => senders.gemini?.({ hook_event_name: name }, {})
+  const like = Object.values(hosts).filter(({ events }) => events.some(isGeminis))
+  expect(like.map(({ name }) => name)).toEqual(['gemini'])
+})
+
 // Gemini sends both with every event.
 const geminiBase = { timestamp: 't', transcript_path: '/t' }
 

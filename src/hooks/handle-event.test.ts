@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { commandHosts } from '../../test/support/hook-host.ts'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { isRunning, type Running, until } from '../../test/support/world.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
@@ -10,7 +11,8 @@ import { allClaims, type Claim, findWorkspace, homeStore, type LeaseStore } from
 import type { EventChoices, HookContext } from './begin-call.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
-import type { EventKind, HostName } from './hosts/host.ts'
+import { type EventKind, type HostName, shortPatienceMs } from './hosts/host.ts'
+import { hosts } from './hosts/hosts.ts'
 import type { Verdict } from './verdict.ts'
 
 const minute = 60_000
@@ -161,7 +163,7 @@ test('a model may think for 29 minutes in the middle of a turn, if the ends of i
   expect(await stage.refusal(other.identity)).toBeUndefined()
 })
 
-test.each<HostName>(['cursor', 'gemini', 'copilot', 'qwen'])(
+test.each(commandHosts.filter((host) => hosts[host].patienceMs === shortPatienceMs))(
   'a claim of %s, whose interruptions cannot be seen, lasts for five minutes',
   async (host) => {
     await using stage = new Stage()

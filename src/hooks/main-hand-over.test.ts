@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commandHosts, HookWorld } from '../../test/support/hook-host.ts'
 import type { SettingsAgentName } from './hosts/host.ts'
+import { hosts } from './hosts/hosts.ts'
+
+const takesContext = (host: SettingsAgentName): boolean => hosts[host].context !== undefined
 
 /** A session holds the workspace, and after it another one; then the first calls a tool again. */
 async function comeBack(world: HookWorld, host: SettingsAgentName) {
@@ -15,15 +18,17 @@ async function comeBack(world: HookWorld, host: SettingsAgentName) {
   return ended.stdout
 }
 
-test.each(['claude', 'codex', 'qwen'] as const)(
+test.each(commandHosts.filter(takesContext))(
   '%s: the model is told once which session held the workspace since its own did',
   async (host) => {
     await using world = new HookWorld()
-    expect(JSON.parse(await comeBack(world, host))).toEqual({
+    const stdout = await comeBack(world, host)
+    expect(stdout).toContain(`session second (${hosts[host].title}) held`)
+    expect(JSON.parse(stdout)).toEqual({
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         additionalContext: expect.stringMatching(
-          /^stint: since your session was last here, session second \((?:Claude Code|Codex|Qwen Code)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago\. Files that you know may have changed: .*$/,
+          /^stint: since your session was last here, session second \([\w ]+\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago\. Files that you know may have changed: .*$/,
         ) as string,
       },
     })
@@ -31,7 +36,7 @@ test.each(['claude', 'codex', 'qwen'] as const)(
   },
 )
 
-test.each(commandHosts.filter((host) => !['claude', 'codex', 'qwen'].includes(host)))(
+test.each(commandHosts.filter((host) => !takesContext(host)))(
   '%s, which takes no context before a call, gets none',
   async (host) => {
     await using world = new HookWorld()
