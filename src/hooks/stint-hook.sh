@@ -42,7 +42,7 @@ read_event() {
   return 1
 }
 
-# The target of a call is the directory of a command, or the file of an edit.
+# The target of a call, which begins (Pre) or has ended (Post): a command's directory, or an edit's file.
 find_target() {
   directory=$cwd target=$cwd
   case "$STINT_BYPASS: $* " in 1:* | *' --record '*) return 1 ;; esac
@@ -62,9 +62,9 @@ find_target() {
   esac
   # The directory is a real one, and the first .git at or above it tells the workspace.
   cd -P "$directory" && [ "$PWD" = "$directory" ] || return 1
-  root=$directory
-  while [ "$root" ] && [ ! -e "$root/.git" ]; do root=${root%/*}; done
-  [ "$root" ] || [ -e /.git ] || root=-
+  top=$directory
+  while [ "$top" ] && [ ! -e "$top/.git" ]; do top=${top%/*}; done
+  [ "$top" ] || [ -e /.git ] || top=-
 }
 
 has_pass() {
@@ -72,8 +72,8 @@ has_pass() {
   case $home:$session in :* | *: | *:[.-]* | *:*[!A-Za-z0-9._-]*) return 1 ;; esac
   [ -f "$home/pass/$session" ] && [ ! -L "$home/pass/$session" ] || return 1
   read -r this_boot </proc/sys/kernel/random/boot_id && read -r uptime idle </proc/uptime || return 1
-  while IFS=$tab read -r boot key epoch until agent started top covers; do
-    [ "$boot:$top" = "$this_boot:$root" ] && [ "${uptime%.*}" -lt "$until" ] || continue
+  while IFS=$tab read -r boot key epoch until agent started root covers; do
+    [ "$boot:$root" = "$this_boot:$top" ] && [ "${uptime%.*}" -lt "$until" ] || continue
     is_covered && is_from_agent && is_on_top && return 0
   done <"$home/pass/$session"
   return 1
@@ -111,6 +111,7 @@ is_on_top() {
 }
 
 set -f
+# Behind the paths of node and stint-hook the agent is $3, else $1.
 case $1:$3 in
   /*:claude | /*:codex | claude:* | codex:*)
     # One read: the shell's own reads one byte at a time, and other programs wait for the end of the input.

@@ -53,7 +53,7 @@ function lookAt(by: Claim, observation: Observation): Obstacle {
 /** The most characters of a refusal: a model reads it again and again. */
 const maxRefusal = 400
 
-interface Refused {
+interface RefusedParty {
   /** How long the hook has waited, in milliseconds. */
   waitedMs: number
   /** The session that the refused party works for, if it is a subagent that is kept apart. */
@@ -66,7 +66,7 @@ interface Refused {
 export function callRefusal(
   by: Claim,
   observation: Observation,
-  { waitedMs, parent, yieldHint = '' }: Refused,
+  { waitedMs, parent, yieldHint = '' }: RefusedParty,
 ): string {
   const obstacle = lookAt(by, observation)
   if (parent !== undefined && by.ancestors?.includes(parent) === true) return siblingRefusal(obstacle)

@@ -102,7 +102,7 @@ function findOwn(
   { claims }: ClaimsRecord,
   { sessionId, renamedFrom, holder, paths }: AcquireRequest,
 ): Claim | undefined {
-  const isHere = (claim: Claim): boolean => !isOutside(paths) || isSameList(claim.paths, paths)
+  const isHere = (claim: Claim): boolean => !areAbsolute(paths) || isSameList(claim.paths, paths)
   const ownClaim = claims.find((claim) => claim.session_id === sessionId && isHere(claim))
   if (ownClaim !== undefined || renamedFrom === undefined || holder === null) return ownClaim
   return claims.find(
@@ -222,7 +222,7 @@ export const isSameList = (a: readonly unknown[], b: readonly unknown[]): boolea
   a.length === b.length && a.every((item, index) => item === b[index])
 
 /** Whether paths are absolute, as they are in the place outside of repositories. */
-const isOutside = ([path = '']: readonly string[]): boolean => path.startsWith('/')
+const areAbsolute = ([path = '']: readonly string[]): boolean => path.startsWith('/')
 
 /** Whether a claim on `outer` includes `inner`: a directory includes everything below it. */
 export const covers = (outer: string, inner: string): boolean =>
