@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { World } from '../../test/support/world.ts'
 import { callTargets, commandDirectories, touchedPaths } from './call-target.ts'
 
 test('each file of a patch is listed once', () => {
@@ -96,4 +99,26 @@ test('a command in the home, above it, or in a directory for temporary files cla
   for (const cwd of ['/', '/home', '/home/u', '/tmp', '/var/tmp', '/scratch'])
     expect([cwd, targets(cwd)]).toEqual([cwd, []])
   expect(targets('/home/u/notes')).toMatchObject([{ paths: ['/home/u/notes'] }])
+})
+
+test('an edit in an agent’s own directory, below the home or in its variable, claims nothing', async () => {
+  await using world = new World()
+  const HOME = join(world.tmp, 'home')
+  const makeDirectory = (name: string): string => {
+    mkdirSync(join(HOME, name), { recursive: true })
+    return join(HOME, name)
+  }
+  const claims = (directory: string, env: NodeJS.ProcessEnv): boolean => {
+    const input = { file_path: join(directory, 'plan.md') }
+    return callTargets({ cwd: HOME }, { name: 'Write', use: 'edit', input }, 'workspace', env).length > 0
+  }
+  const names = '.claude .codex .cursor .copilot .gemini .qwen .config/opencode .local/share/opencode'
+  for (const own of names.split(' ').map(makeDirectory)) {
+    expect([own, claims(own, { HOME })]).toEqual([own, false])
+    expect([own, claims(own, {})]).toEqual([own, true])
+  }
+  const moved = makeDirectory('moved')
+  expect(claims(moved, { HOME })).toBe(true)
+  for (const variable of ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'QWEN_HOME'])
+    expect([variable, claims(moved, { HOME, [variable]: moved })]).toEqual([variable, false])
 })
