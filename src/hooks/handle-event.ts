@@ -258,4 +258,4 @@ const renamingCauses = new Set(['clear', 'resume', 'fork'])
 
 /** Whether the process of the agent goes on with another session, or began with another one. */
 const isRenaming = ({ host, cause = '' }: HookEvent): boolean =>
-  hosts[host].renamesSessions && renamingCauses.has(cause)
+  hosts[host].renamesSessions === true && renamingCauses.has(cause)

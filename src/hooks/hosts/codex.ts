@@ -28,8 +28,6 @@ export const codex = (): Host => ({
   edits: ['apply_patch', 'Edit', 'Write'],
   shells: ['Bash'],
   posixShells: ['Bash'],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: false,
   usesScript: true,
   refusal: claudeRefusal,

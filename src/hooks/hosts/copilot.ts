@@ -35,8 +35,6 @@ export const copilot = (): Host => ({
   edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude().edits],
   shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude().shells],
   posixShells: ['bash', ...claude().posixShells],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: true,
   // Copilot looks at hookSpecificOutput first for a hook from Claude Code's settings.
   refusal: (reason) => ({

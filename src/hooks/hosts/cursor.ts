@@ -32,8 +32,6 @@ export const cursor = (): Host => ({
   edits: [...matcher.split('|').slice(1), 'MultiEdit', 'NotebookEdit'],
   shells: ['Shell', 'Bash'],
   posixShells: ['Shell', 'Bash'],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: false,
   refusal: (reason) => ({ permission: 'deny', user_message: reason, agent_message: reason }),
   refusalExitCode: 0,

@@ -24,7 +24,6 @@ export const gemini = (): Host => ({
   shells: ['run_shell_command'],
   posixShells: ['run_shell_command'],
   renamesSessions: true,
-  sharesSettings: false,
   blocksOnNonzeroExit: true,
   refusal: (reason) => ({ decision: 'deny', reason }),
   // Gemini reads stdout first, whatever the exit code.

@@ -22,8 +22,6 @@ export const git = (): Host => ({
   edits: [],
   shells: [],
   posixShells: [],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: true,
   // A person at a terminal reads stderr. No failure of the guard itself has exit code 2.
   refusalExitCode: 2,

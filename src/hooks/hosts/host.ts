@@ -128,9 +128,9 @@ export interface Host {
   /** Types commands into a terminal, where zsh has no comments, and may take `!`, `^` and a tab for more. */
   readonly typesCommands?: true
   /** A process has one session at a time, and `/clear` or a resume only changes its id. */
-  readonly renamesSessions: boolean
+  readonly renamesSessions?: true
   /** Other hosts also run the hooks in this host's settings: `senders` tells who sent an event. */
-  readonly sharesSettings: boolean
+  readonly sharesSettings?: true
   /**
    * The host blocks a tool whose hook cannot be started or exits with any code but 0, so the installed
    * command turns every code but 2 into 0. Every host must take exit code 2 for a refusal.

@@ -16,8 +16,6 @@ export const opencode = (): Host => ({
   edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],
   shells: ['bash'],
   posixShells: ['bash'],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: false,
   refusalExitCode: 2,
 })

@@ -39,8 +39,6 @@ export const qwen = (): Host => ({
   edits: ['edit', 'write_file', 'notebook_edit'],
   shells: ['run_shell_command', 'monitor'],
   posixShells: ['run_shell_command', 'monitor'],
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: false,
   refusal: claudeRefusal,
   context: claudeContext,

@@ -47,8 +47,6 @@ export const vscode = (): Host => ({
   ],
   posixShells: ['run_in_terminal', 'runTerminalCommand'],
   typesCommands: true,
-  renamesSessions: false,
-  sharesSettings: false,
   blocksOnNonzeroExit: false,
   refusal: claudeRefusal,
   context: claudeContext,
