@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, readFileSync, unlinkSync } from 'node:fs'
-import { ifPossible } from '../base/errors/if-possible.ts'
-import { StintError } from '../base/errors/stint-error.ts'
+import { explained } from '../base/errors/if-possible.ts'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { replaceFile } from '../base/fs/atomic-file.ts'
-import { ifExists } from '../base/fs/exists.ts'
+import { exists, ifExists } from '../base/fs/exists.ts'
 import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
-import { isCount, isString, parseObject } from '../base/text/fields.ts'
+import { isCount, isRecord, isString, parseObject } from '../base/text/fields.ts'
 import type { PointStore } from './store.ts'
 import type { FileChange } from './undo-plan.ts'
 
@@ -79,10 +79,20 @@ export interface UnfinishedUndo {
 
 const markerName = 'undo.json'
 
-/** The undo that a crash has interrupted; undefined if there is none. */
+/** Has a crash interrupted an undo? A mark that cannot be read counts. */
+export const hasUnfinished = (store: PointStore): boolean => exists(store.file(markerName))
+
+/** The undo that a crash has interrupted; undefined if there is none. Throws if its mark cannot be read. */
 export function readUnfinished(store: PointStore): UnfinishedUndo | undefined {
-  const text = ifPossible(() => readFileSync(store.file(markerName), 'utf8'))
-  return text === undefined ? undefined : (parseObject(text) as unknown as UnfinishedUndo | undefined)
+  const file = store.file(markerName)
+  const read = () => ifExists(() => readFileSync(file, 'utf8'))
+  const text = explained((error) => codedError(error, `read ${file}`), read)
+  if (text === undefined) return undefined
+  const undo = parseObject(text)
+  if (isRecord(undo?.begun) && Array.isArray(undo.changes)) return undo as unknown as UnfinishedUndo
+  const message = `an undo was interrupted, and ${file}, which says what it was to write, is damaged`
+  const hint = `Look at \`git diff\`; when all files are as you want them, remove ${file}.`
+  throw new StintError('POINT_DAMAGED', message, { hint })
 }
 
 /** Throws `UNDO_UNFINISHED` while an undo waits to be finished or taken back. */

@@ -7,7 +7,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { removeTree } from '../base/fs/remove-tree.ts'
 import { captureWorktree } from './capture-worktree.ts'
 import { runGit } from './git.ts'
-import { type Point, readPoints, readUnfinished, replacePoints } from './point.ts'
+import { hasUnfinished, type Point, readPoints, replacePoints } from './point.ts'
 import {
   findStore,
   listStoreKeys,
@@ -56,7 +56,7 @@ export async function sweepPoints({
     const deadline = Date.now() + sweepBudgetMs
     try {
       await lockStore(key, { waitMs: 1000, deadline }, async (store) => {
-        if (store === undefined || readUnfinished(store) !== undefined) return
+        if (store === undefined || hasUnfinished(store)) return
         swept.push(await sweepStore(store, { now, oldest, keptBytes }))
       })
       await retryAfterPause(key, deadline)
@@ -192,7 +192,7 @@ export function describeStore(store: PointStore) {
     bytes: measureTree(store.directory).bytes,
     /** Why no points are taken, or what a sweep has found; null if all is well. */
     problem: pause ?? problem,
-    hasUnfinishedUndo: readUnfinished(store) !== undefined,
+    hasUnfinishedUndo: hasUnfinished(store),
   }
 }
 

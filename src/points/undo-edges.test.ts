@@ -362,3 +362,23 @@ test('what a killed undo has left in the store is removed by the next point', as
   await world.point('end')
   expect(existsSync(left)).toBe(false)
 })
+
+test.each(['{"begun":{"id', '{"begun":{}}'])(
+  'while the mark of an interrupted undo is damaged (%s), no undo begins, and status tells of it',
+  async (text) => {
+    world.write({ 'a.txt': 'a\n' })
+    world.commit()
+    const turn = await world.turn('claude-1', () => world.write({ 'a.txt': 'b\n' }))
+    const mark = findStore(world.repo)?.file('undo.json') ?? ''
+    writeFileSync(mark, text)
+    await expect(world.undo([turn.id])).rejects.toMatchObject({ code: 'POINT_DAMAGED' })
+    const read = { cwd: world.repo, env: { STINT_OUTPUT: 'text' } }
+    const { stderr } = await world.stint(['undo', '--continue'], read)
+    expect(stderr).toMatch(/POINT_DAMAGED/)
+    expect(stderr).toContain(`remove ${mark}`)
+    expect((await world.stint(['status'], read)).stdout).toContain('was interrupted')
+    rmSync(mark)
+    await world.undo([turn.id])
+    expect(world.read('a.txt')).toBe('a\n')
+  },
+)

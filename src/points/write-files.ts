@@ -15,7 +15,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
 import { ifPossible, succeeds } from '../base/errors/if-possible.ts'
 import { unless } from '../base/fs/exists.ts'
 import { writeAll } from '../base/fs/private-file.ts'
@@ -143,9 +142,9 @@ const hasLinkAbove = (store: PointStore, path: string): boolean =>
     return stat?.isSymbolicLink() ?? false
   })
 
-/** Makes the new names durable before the undo counts as done. */
+/** Makes all names durable that were made or removed, also those of directories, as far as the file system can. */
 function syncDirectories(store: PointStore, changes: readonly FileChange[]): void {
-  for (const directory of new Set(changes.map(({ path }) => dirname(path)))) {
+  for (const directory of new Set(changes.flatMap(({ path }) => [...parentsOf(path), '.']))) {
     const fd = ifPossible(() => openSync(store.pathOf(directory), 'r'))
     if (fd === undefined) continue
     ifPossible(() => fsyncSync(fd))

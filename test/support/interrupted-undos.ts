@@ -29,24 +29,37 @@ export class InterruptedUndos extends PointWorld {
   #after = new Map<string, string>()
 
   async prepare(): Promise<void> {
-    this.write({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'gone/c.txt': 'c\n', d: 'd\n', 'e/f': 'f\n', other: 'o\n' })
+    this.write({
+      'a.txt': 'a\n',
+      'b.txt': 'b\n',
+      'gone/deep/c.txt': 'c\n',
+      d: 'd\n',
+      'e/f': 'f\n',
+      other: 'o\n',
+    })
     this.link('l', 'a.txt')
     this.commit()
     this.#before = this.files()
     await this.turn('claude-1', () => {
       this.write({ gone: null, d: null, e: null, l: null })
-      this.write({ 'a.txt': 'A\n', 'd/x': 'x\n', e: 'now a file\n', l: 'now a file\n', 'new/n.txt': 'n\n' })
+      this.write({
+        'a.txt': 'A\n',
+        'd/x': 'x\n',
+        e: 'now a file\n',
+        l: 'now a file\n',
+        'new/deep/n.txt': 'n\n',
+      })
     })
     this.#after = this.files()
     mkdirSync(this.#template)
     for (const name of ['repo', 'home']) renameSync(join(this.tmp, name), join(this.#template, name))
   }
 
-  /** How many calls an undo makes. */
-  async countCalls(): Promise<number> {
+  /** The calls that an undo makes, such as `mkdir repo/gone`. */
+  async calls(): Promise<string[]> {
     this.#restore()
     await this.#undo(['--yes'], 0, 'error', 0)
-    return this.#logged().length
+    return this.#logged()
   }
 
   /** Interrupts call number `at` of an undo, and recovers. Returns what is wrong. */
@@ -73,8 +86,7 @@ export class InterruptedUndos extends PointWorld {
   /** Lets the first call with this name and path fail; returns what the user reads, and if files changed. */
   async failCall(call: string, error: number): Promise<{ stderr: string; isUnchanged: boolean }> {
     for (;;) {
-      await this.countCalls()
-      const at = this.#logged().indexOf(call) + 1
+      const at = (await this.calls()).indexOf(call) + 1
       if (at === 0) throw new Error(`an undo makes no call: ${call}`)
       this.#restore()
       const { stderr } = await this.#undo(['--yes'], at, 'error', error)
@@ -115,7 +127,11 @@ export class InterruptedUndos extends PointWorld {
   }
 
   #logged(): string[] {
-    const lines = readFileSync(join(this.tmp, 'log'), 'utf8').split('\n').slice(0, -1)
+    const log = readFileSync(join(this.tmp, 'log'), 'utf8').replaceAll(
+      /\/points\/[0-9a-f]{12}/g,
+      '/points/KEY',
+    )
+    const lines = log.split('\n').slice(0, -1)
     return lines.map((line) => line.split(' ').slice(3).join(' ').replace(`${this.tmp}/`, ''))
   }
 

@@ -35,7 +35,7 @@ test.each(['kill', 'error'] as const)(
   async (how) => {
     await using world = new InterruptedUndos()
     await world.prepare()
-    const calls = await world.countCalls()
+    const { length: calls } = await world.calls()
     const faults: string[] = []
     for (let at = 1; at <= calls; at += 1) {
       const recovery = at % 2 === 0 ? '--continue' : '--abort'
