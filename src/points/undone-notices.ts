@@ -19,11 +19,8 @@ export function leaveNotices(sessionIds: Iterable<string>, latin1Paths: readonly
 /** Takes back what a session was not told yet, as a redo has given these files back to it. */
 export function withdrawNotices(sessionIds: Iterable<string>, latin1Paths: readonly string[]): void {
   const restored = new Set(latin1Paths.map(utf8Of))
-  for (const sessionId of sessionIds)
-    addNotices(
-      sessionId,
-      takeUndoneNotices(sessionId).filter((path) => !restored.has(path)),
-    )
+  const isUndone = (path: string): boolean => !restored.has(path)
+  for (const sessionId of sessionIds) addNotices(sessionId, takeUndoneNotices(sessionId).filter(isUndone))
 }
 
 function addNotices(sessionId: string, paths: readonly string[]): void {

@@ -18,14 +18,14 @@ export interface Manifest {
   [more: string]: unknown
 }
 
-export interface Revision {
+const textFacts = ['tool', 'title', 'workspace', 'mode'] as const
+
+interface TextFacts extends Partial<Record<(typeof textFacts)[number], string>> {}
+
+export interface Revision extends TextFacts {
   rev: number
   at: string
   kind: 'create' | 'resume' | 'annotate' | 'close' | 'fork' | 'repair' | 'import'
-  tool?: string
-  title?: string
-  workspace?: string
-  mode?: string
   secrets?: SecretRef[]
   mask?: Mask
   /** The process and the machine that opened it. */
@@ -41,11 +41,7 @@ export interface Revision {
 }
 
 /** The facts about a session, each from the newest revision that has it. */
-export interface Facts {
-  tool?: string
-  title?: string
-  workspace?: string
-  mode?: string
+export interface Facts extends TextFacts {
   secrets: SecretRef[]
   mask: Mask
 }
@@ -69,7 +65,7 @@ export function revised(manifest: Manifest, now: number, revision: Omit<Revision
 const keptRevisions = 32
 /** The kinds that tell where a session comes from, or what was done to its records. All of these are kept. */
 const origins = new Set<Revision['kind']>(['create', 'fork', 'import', 'repair'])
-const factNames = ['tool', 'title', 'workspace', 'mode', 'secrets', 'mask'] as const
+const factNames = [...textFacts, 'secrets', 'mask'] as const
 
 /**
  * Drops old revisions: the manifest is rewritten whole at every resume and close, and a session may have
@@ -87,11 +83,8 @@ function prune(revisions: readonly Revision[]): Revision[] {
 export function factsOf({ revisions }: Manifest): Facts {
   // Of a damaged session it may not be known what it masks: then it masks more.
   const facts: Facts = { secrets: [], mask: 'tokens' }
-  for (const { tool, title, workspace, mode, secrets, mask } of revisions) {
-    if (tool !== undefined) facts.tool = tool
-    if (title !== undefined) facts.title = title
-    if (workspace !== undefined) facts.workspace = workspace
-    if (mode !== undefined) facts.mode = mode
+  for (const { secrets, mask, ...texts } of revisions) {
+    for (const name of textFacts) if (texts[name] !== undefined) facts[name] = texts[name]
     if (secrets !== undefined) facts.secrets = secrets
     if (mask === 'registered' || mask === 'tokens') facts.mask = mask
   }
@@ -157,6 +150,6 @@ function isRevision(value: unknown): boolean {
   const { rev, at, kind, seq, audit, secrets, ...facts } = value
   if (!Number.isSafeInteger(rev) || typeof at !== 'string' || typeof kind !== 'string') return false
   if (!isOptional(seq, isCount) || !(secrets === undefined || Array.isArray(secrets))) return false
-  if (!['tool', 'title', 'workspace', 'mode'].every((name) => isOptional(facts[name], isString))) return false
+  if (!textFacts.every((name) => isOptional(facts[name], isString))) return false
   return audit === undefined || (isRecord(audit) && isCount(audit.count) && isString(audit.head))
 }

@@ -34,7 +34,7 @@ export interface Repair {
   session_id: string | null
   /** The damaged session, which stays as it is. */
   from: string
-  /** True: the manifest is missing or invalid, and the new session has no title, tool or workspace. */
+  /** True: the manifest is missing or invalid, and the new session has none of its facts. */
   manifest_damaged: boolean
   journal: RepairedLog
   audit: RepairedLog

@@ -66,7 +66,7 @@ export interface Session extends AsyncDisposable {
   unsettled(): OpenAct[]
   /** Takes a snapshot, whatever the policy says: the next resume begins here. */
   snapshot(): Promise<void>
-  /** Changes the title, workspace or mode: a new revision of the manifest. */
+  /** Changes these facts: a new revision of the manifest. */
   annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void>
   /** Reads the events in order or from the end, without keeping them. */
   events(options?: EventOptions): AsyncIterable<SessionEvent>

@@ -149,7 +149,7 @@ export const repairCommand = defineBareCommand({
     const what = `${plural(journal.records, 'record')} and ${plural(audit.records, 'audit line')} of ${from}`
     return [
       session_id === null ? `${what} are intact: a repair would copy them` : `${session_id} has ${what}`,
-      ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool and workspace'] : []),
+      ...(manifest_damaged ? ['  the manifest is damaged: a copy has no title, tool or other facts'] : []),
       ...renderMissing('journal', journal),
       ...renderMissing('audit log', audit),
       ...blobs.map((sha256) => `  blob ${visibleText(sha256)} is missing or changed`),
