@@ -142,7 +142,7 @@ const hasLinkAbove = (store: PointStore, path: string): boolean =>
     return stat?.isSymbolicLink() ?? false
   })
 
-/** Makes all names durable that were made or removed, also those of directories, as far as the file system can. */
+/** Makes the names that were made or removed durable, also of directories, if the file system can do it. */
 function syncDirectories(store: PointStore, changes: readonly FileChange[]): void {
   for (const directory of new Set(changes.flatMap(({ path }) => [...parentsOf(path), '.']))) {
     const fd = ifPossible(() => openSync(store.pathOf(directory), 'r'))
