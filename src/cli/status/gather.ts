@@ -1,6 +1,7 @@
 import { findAgents, type InstalledAgent, LivingSessions, type RunningAgent } from '../../agents/index.ts'
 import { ifPossible } from '../../base/errors/if-possible.ts'
 import { assertHomeFormat, homePath } from '../../base/fs/home.ts'
+import { ancestorsOf } from '../../base/process/platform.ts'
 import { readCodexTrust, type WrittenTrust } from '../../hooks/index.ts'
 import { describeStatus } from '../../lease/commands/describe.ts'
 import { describeTarget } from '../../lease/commands/lock-options.ts'
@@ -80,31 +81,42 @@ export async function lookAround(sources: Sources = freshSources) {
 export type StatusData = ReturnType<typeof describeLook>
 
 /** Describes a look in the form of JSON answers. */
-export const describeLook = (look: Look, running: readonly RunningAgent[] = []) => ({
-  at: look.at,
-  home: look.home.path ?? null,
-  root: look.temp.root ?? null,
-  agents: look.hooks?.agents ?? [],
-  running,
-  workspaces: [
+export function describeLook(look: Look, running: readonly RunningAgent[] = []) {
+  const workspaces = [
     ...(look.home.claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
     ...(look.server?.targets ?? []).map((target) => describeWorkspace(target, 'postgres')),
-  ],
-  runs: look.temp.entries.filter(isRun).map(describeRun),
-  sessions: describeSessions([...look.home.sessions, ...(look.server?.sessions ?? [])]),
-  orphans: look.orphans,
-  points: sumPoints(look.home.points),
-  disk: look.disk,
-  hooks: (look.hooks?.hooks ?? []).map(({ agent, place, path, state, choices }) => ({
-    agent,
-    place,
-    path,
-    state,
-    /** Whether they take restore points. */
-    undo: choices.undo !== false,
-  })),
-  findings: look.checks.filter(isFinding),
-})
+  ]
+  const parties = workspaces.flatMap(({ claims, waiters }) => [...claims, ...waiters])
+  // The process that holds or waits may be below the agent's own: npm starts Codex by a launcher.
+  const busyPids = new Set(
+    parties.flatMap(({ pid }) => (pid === null ? [] : [...ancestorsOf(pid)].map((process) => process.pid))),
+  )
+  return {
+    at: look.at,
+    home: look.home.path ?? null,
+    root: look.temp.root ?? null,
+    agents: look.hooks?.agents ?? [],
+    running: running.map((agent) => ({
+      ...agent,
+      is_busy: busyPids.has(agent.pid) || parties.some(({ session_id }) => session_id === agent.session_id),
+    })),
+    workspaces,
+    runs: look.temp.entries.filter(isRun).map(describeRun),
+    sessions: describeSessions([...look.home.sessions, ...(look.server?.sessions ?? [])]),
+    orphans: look.orphans,
+    points: sumPoints(look.home.points),
+    disk: look.disk,
+    hooks: (look.hooks?.hooks ?? []).map(({ agent, place, path, state, choices }) => ({
+      agent,
+      place,
+      path,
+      state,
+      /** Whether they take restore points. */
+      undo: choices.undo !== false,
+    })),
+    findings: look.checks.filter(isFinding),
+  }
+}
 
 export async function gatherStatus(): Promise<StatusData> {
   const running = ifPossible(() => new LivingSessions().running())

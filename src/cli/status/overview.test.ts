@@ -175,6 +175,17 @@ test('sessions that hold a workspace are shown while they work', async () => {
   expect(stdout).toMatch(/^ +ada +working +\d+m?s? +\S*project +tidy up$/m)
 })
 
+test('an agent that works is not shown as idle, also if a launcher has started it', async () => {
+  const launcher = join(user.tmp, 'codex')
+  const run = `'${process.execPath}' '${stintBin}' run --lock --session bob -- sh -c 'echo up; exec sleep 1000'`
+  writeFileSync(launcher, `#!/bin/sh\n${run}\ntrue\n`, { mode: 0o755 })
+  const running = user.start(launcher, [], { cwd: user.project })
+  await until('it runs', () => running.output().stdout.includes('up'))
+  const { data } = (await user.stint(['--json'])).envelope() as { data: OverviewData }
+  expect(data.running).toContainEqual(expect.objectContaining({ pid: running.pid, is_busy: true }))
+  expect((await user.show()).stdout).not.toMatch(/^ +Codex +idle +\S+ +\S*project$/m)
+})
+
 test('a home that cannot be used is the next step, and the rest is shown', async () => {
   const { code, stdout } = await user.stint([], { env: { STINT_HOME: 'relative', STINT_OUTPUT: '' } })
   expect(code).toBe(0)

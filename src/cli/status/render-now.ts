@@ -79,9 +79,7 @@ function partiesOf({ workspaces, running, at }: StatusData): Party[] {
     })),
   )
   const busy = [...holders, ...waiters]
-  const idle = running.filter(
-    ({ pid, session_id }) => !busy.some((party) => party.pid === pid || party.session_id === session_id),
-  )
+  const idle = running.filter(({ is_busy }) => !is_busy)
   return [
     ...busy,
     ...idle.map(({ agent, directory, started_at, session_id, pid }) => ({
