@@ -10,7 +10,7 @@ import { projectRoot } from './support/world.ts'
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   agents: { lines: 554, files: 7 },
   base: { lines: 3324, files: 35 },
-  cli: { lines: 3624, files: 30 },
+  cli: { lines: 3634, files: 30 },
   command: { lines: 2631, files: 18 },
   driver: { lines: 48, files: 2 },
   fixtures: { lines: 712, files: 14 },
