@@ -38,7 +38,7 @@ export {
   type LogEnd,
   type LogEnds,
   type LogName,
-  maxInlineBytes,
+  maxInlineChars,
 } from './log/codec.ts'
 export {
   attestedBy,

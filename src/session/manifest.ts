@@ -19,7 +19,6 @@ export interface Manifest {
 }
 
 const textFacts = ['tool', 'title', 'workspace', 'mode'] as const
-
 interface TextFacts extends Partial<Record<(typeof textFacts)[number], string>> {}
 
 export interface Revision extends TextFacts {

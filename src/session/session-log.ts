@@ -1,5 +1,5 @@
 import type { Clock } from '../base/process/clock.ts'
-import { emptyLogEnd, encodeBody, type LogEnds, type LogName, maxInlineBytes } from './log/codec.ts'
+import { emptyLogEnd, encodeBody, type LogEnds, type LogName, maxInlineChars } from './log/codec.ts'
 import { type LogRange, nameBlob, readBackwards, readRecords } from './log/read.ts'
 import type { LogEntry, StoredReceipt, StoredRecord } from './log/record.ts'
 import { isDamaged, recoverLogs } from './log/recover.ts'
@@ -24,12 +24,12 @@ export interface LogContext {
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface LogLimits {
   /** Data over this many UTF-16 code units of JSON goes to a blob. */
-  inlineBytes: number
+  inlineChars: number
   /** A session without turns takes a snapshot after so many records: a reader or a resume replays no more. */
   overdueRecords: number
 }
 
-export const defaultLimits: LogLimits = { inlineBytes: maxInlineBytes, overdueRecords: 5000 }
+export const defaultLimits: LogLimits = { inlineChars: maxInlineChars, overdueRecords: 5000 }
 
 /** A session without turns takes a snapshot after so many bytes, too. */
 const overdueBytes = 8 << 20
@@ -125,7 +125,7 @@ export class SessionLog {
   readonly recovered: Recovery
   readonly #held: HeldMedium
   readonly #context: LogContext
-  /** Runs everything that the session does on its medium. */
+  /** Runs everything that the session writes, except for heartbeats. */
   readonly #queue = new OperationQueue()
   readonly #journal: LogWriter
   readonly #audit: LogWriter
@@ -198,7 +198,7 @@ export class SessionLog {
   /** The body of a line; data that is too large for a line goes to a blob first. */
   #bodyOf(entry: LogEntry): RecordBody {
     this.#snapshotAt.bytes += entry.json.length
-    if (entry.json.length <= this.#context.limits.inlineBytes) return encodeBody(entry)
+    if (entry.json.length <= this.#context.limits.inlineChars) return encodeBody(entry)
     return async () => {
       const content = Buffer.from(entry.json)
       this.#context.secrets.check(content)
@@ -256,6 +256,7 @@ export class SessionLog {
     return readBackwards(this.#held, 'journal', { to: this.lastSeq, attested: this.lastSeq })
   }
 
+  /** Not queued: in files it replaces the epoch that `assertOwned` looks for, but in a turn of its own. */
   async beat(): Promise<void> {
     await this.#held.beat()
   }

@@ -12,7 +12,7 @@ export interface Workload {
 
 export const id = 'one'
 /** Filling, blobs and segments come into play after a few hundred bytes. */
-const small: Partial<SessionLimits> = { growBytes: 700, inlineBytes: 400 }
+const small: Partial<SessionLimits> = { growBytes: 700, inlineChars: 400 }
 
 export const workloads: Workload[] = [
   {

@@ -5,7 +5,7 @@ import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { World } from '../../../test/support/world.ts'
 import { copySession } from '../../session/copy-session.ts'
 import { FilesMedium, filesystemStore } from '../../session/files/medium.ts'
-import { maxInlineBytes } from '../../session/index.ts'
+import { maxInlineChars } from '../../session/index.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionStore } from '../../session/store.ts'
 import { PostgresMedium } from './medium.ts'
@@ -38,7 +38,7 @@ const toRows = async (from: string, id?: string) =>
 const toFiles = async (from: string, id?: string) =>
   (await copySession(await driver.read(from), inFiles(), now, id)).id
 
-const big = { text: 'ü'.repeat(maxInlineBytes) }
+const big = { text: 'ü'.repeat(maxInlineChars) }
 
 async function fill(session: Session): Promise<void> {
   await session.append({ type: 'note', data: { n: 1.5, quoted: '"\\\u2028', order: { b: 1, a: 2 } } })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
-import { maxInlineBytes } from '../../session/index.ts'
+import { maxInlineChars } from '../../session/index.ts'
 import { PostgresMedium } from './medium.ts'
 
 let server: PostgresServer
@@ -16,7 +16,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const big = 'x'.repeat(maxInlineBytes + 1)
+const big = 'x'.repeat(maxInlineChars + 1)
 
 /**
  * Creates a closed session with five events and five audit lines; the data of the third event is in a blob.

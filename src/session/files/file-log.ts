@@ -24,7 +24,7 @@ export interface FileLogOptions {
 }
 
 /**
- * Adds groups of lines to the files of a log, each with one write and one sync.
+ * Adds groups of lines to the files of a log, each with one sync, and one more write where it fills ahead.
  *
  * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
  * acknowledged record, and the next record begins a new segment. So does a lock that cannot be read after the

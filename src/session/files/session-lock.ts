@@ -129,7 +129,7 @@ export class SessionLock {
       throw sessionFenced(this.#session)
   }
 
-  /** Releases the lock. With `ends`, the next holder need not sync what it finds; a visitor changes none. */
+  /** Releases the lock. With `ends`, the next holder need not sync the logs, and a visitor cuts nothing. */
   async release(ends: LogPositions | undefined, lastAt: number): Promise<void> {
     await this.#release({ ...this.#record, holder: undefined, ends, latestAt: lastAt })
   }

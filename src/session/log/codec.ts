@@ -140,7 +140,7 @@ export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, sum: codecs[log]
 export const emptyLogEnds: LogEnds = { journal: emptyLogEnd('journal'), audit: emptyLogEnd('audit') }
 
 /** Data of a record over this many UTF-16 code units of JSON goes into a blob. */
-export const maxInlineBytes = 256 << 10
+export const maxInlineChars = 256 << 10
 
 /**
  * Encodes the part of a line that does not depend on when it is written. With a blob, the line names that

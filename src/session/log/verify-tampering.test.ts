@@ -13,7 +13,7 @@ import type { Health } from '../store.ts'
 
 /** Writes a session with one of everything, and one segment for each log. */
 async function written(close: boolean): Promise<CrashDisk> {
-  const simulation = new Simulation({ disk: emptyDisk(), sizes: { growBytes: 40, inlineBytes: 200 } })
+  const simulation = new Simulation({ disk: emptyDisk(), sizes: { growBytes: 40, inlineChars: 200 } })
   const session = await simulation.create(id)
   await Promise.all(['1', '2'].map((n) => session.append(n)))
   await session.act('a')
