@@ -67,7 +67,7 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
   const waiting = world.lease('second', { wait: 60_000, signal: giveUp.signal })
   await vi.waitUntil(async () => (await world.kinds()).includes('wait second first'), { timeout: 60_000 })
   giveUp.abort()
-  await expect(waiting).rejects.toThrow()
+  await expect(waiting).rejects.toThrow(/abort/i)
   await first.release()
   const second = await world.lease('second')
   await claims.break({ session_id: 'second', fence: second.fence }, { by: 'ada', reason: 'hung', at: 1 })
