@@ -14,11 +14,11 @@ import type { Medium, ReadableMedium } from './medium.ts'
 import type { DamagedSession } from './repair.ts'
 import { assertWrittenBy, copyUnusable } from './session-errors.ts'
 import {
-  createLog,
+  createSessionLog,
   defaultLimits,
   type LogContext,
   type LogLimits,
-  openLog,
+  openSessionLog,
   type SessionLog,
 } from './session-log.ts'
 import type { Session } from './session.ts'
@@ -122,7 +122,7 @@ class Store<M extends Medium> implements MediumStore<M> {
     const manifest = createManifest(this.id, options, secrets, this.#context.clock.now())
     const hold = secrets.holdFor('writer', options.purpose)
     const policy = snapshotPolicy(options.snapshots)
-    const held = await createLog(this.medium, manifest, hold, { ...this.#context, secrets })
+    const held = await createSessionLog(this.medium, manifest, hold, { ...this.#context, secrets })
     return await this.#sessionOf(held, secrets, policy)
   }
 
@@ -252,7 +252,7 @@ class Store<M extends Medium> implements MediumStore<M> {
     }
     try {
       const hold = secrets.holdFor('writer', options.purpose)
-      const held = await openLog(this.medium, manifest.session_id, hold, { ...this.#context, secrets })
+      const held = await openSessionLog(this.medium, manifest.session_id, hold, { ...this.#context, secrets })
       return await this.#sessionOf(held, secrets)
     } catch (error) {
       throw copyUnusable(manifest.session_id, 'cannot be opened', error)
@@ -265,7 +265,7 @@ class Store<M extends Medium> implements MediumStore<M> {
     if ((await this.#read(id)).summary.holder === undefined) return undefined
     const hold = { kind: 'writer', purpose: 'unlock', force: true } as const
     const context = { ...this.#context, secrets: new RegisteredSecrets() }
-    const held = await openLog(this.medium, id, hold, context)
+    const held = await openSessionLog(this.medium, id, hold, context)
     await held.release()
     // The holder that has lost the session: another one may have taken it since the first look.
     return held.recovered.report.tookOverFrom
@@ -288,7 +288,7 @@ async function openWithin(
   for (let wantAt = 0; ;) {
     signal?.throwIfAborted()
     try {
-      return await openLog(medium, id, secrets.holdFor('writer', purpose), context)
+      return await openSessionLog(medium, id, secrets.holdFor('writer', purpose), context)
     } catch (error) {
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }

@@ -47,7 +47,7 @@ export interface Recovery {
 const emptyTail = (log: LogName): LogTail => ({ end: emptyLogEnd(log), segment: '', offset: 0, torn: [] })
 
 /** Creates a session and opens its logs. */
-export async function createLog(
+export async function createSessionLog(
   medium: Medium,
   manifest: Manifest,
   hold: SessionHold,
@@ -66,7 +66,7 @@ export async function createLog(
  * Takes a session, recovers it and opens its logs. Refuses a damaged session, changes nothing in its logs and
  * leaves it as it was found.
  */
-export async function openLog(
+export async function openSessionLog(
   medium: Pick<Medium, 'open' | 'noteDamage'>,
   id: string,
   hold: SessionHold,

@@ -11,7 +11,7 @@ import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry, RegisteredSecrets } from './entries.ts'
 import type { Medium } from './medium.ts'
 import { assertWrittenBy, holderKind } from './session-errors.ts'
-import { createLog, type LogContext, openLog, type SessionLog } from './session-log.ts'
+import { createSessionLog, type LogContext, openSessionLog, type SessionLog } from './session-log.ts'
 import type { Receipt, Visit, VisitOptions } from './store.ts'
 
 const defaultWaitMs = 2000
@@ -87,13 +87,13 @@ async function enter(
     try {
       // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
       if (purpose !== undefined) await secrets.applyThoseOf(medium, id)
-      return await openLog(medium, id, secrets.holdFor('visitor', purpose), context)
+      return await openSessionLog(medium, id, secrets.holdFor('visitor', purpose), context)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
         const manifest = createManifest(medium.id, { ...create, id }, secrets, context.clock.now())
         try {
-          return await createLog(medium, manifest, secrets.holdFor('visitor', purpose), context)
+          return await createSessionLog(medium, manifest, secrets.holdFor('visitor', purpose), context)
         } catch (failure) {
           // Another visitor was faster: open what it has created.
           if (errorCode(failure) !== 'NAME_TAKEN') throw failure

@@ -19,7 +19,7 @@ import type {
 import {
   defaultLimits,
   type LogLimits,
-  openLog as openSessionLog,
+  openSessionLog,
   type SessionLog,
 } from '../../src/session/session-log.ts'
 import { RegisteredSecrets } from '../../src/session/entries.ts'

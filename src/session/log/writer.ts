@@ -13,7 +13,7 @@ export interface RecordOptions extends AppendOptions {
 interface LogWriterOptions {
   log: LogName
   medium: HeldMedium
-  /** Runs everything that the session does on its medium, one operation at a time. */
+  /** Runs everything that the session writes, except for heartbeats, one operation at a time. */
   queue: OperationQueue
   /** Where the log ends. */
   end: LogEnd
