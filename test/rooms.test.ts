@@ -29,7 +29,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   vault: { lines: 2070, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
-const whole = { lines: 50_970, files: 407 }
+const whole = { lines: 50_965, files: 407 }
 
 const source = join(projectRoot, 'src')
 
