@@ -4,7 +4,13 @@ import { stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { agentTitle, allAgents, targetsToInspect, uninstallHooks } from '../../hooks/index.ts'
+import {
+  agentTitle,
+  allAgents,
+  forgetCodexTrust,
+  targetsToInspect,
+  uninstallHooks,
+} from '../../hooks/index.ts'
 import { serversToInspect, uninstallServer } from '../../mcp/install/install-server.ts'
 import { isInForce } from '../../lease/index.ts'
 import { listSessionsIn } from '../../session/index.ts'
@@ -42,7 +48,11 @@ function hooksRemoval(workspace: string): Step[] {
     const planned = uninstallHooks(target, true)
     if (planned.every(({ outcome }) => outcome !== 'removed')) continue
     const text = `take the hooks of ${agentTitle(target.agent)} out of ${shortPath(target.path)}`
-    steps.push(removal('hooks', target.path, text, () => uninstallHooks(target, false)))
+    const apply = (): unknown => {
+      if (target.agent === 'codex') forgetCodexTrust(target.path)
+      return uninstallHooks(target, false)
+    }
+    steps.push(removal('hooks', target.path, text, apply))
   }
   return steps
 }

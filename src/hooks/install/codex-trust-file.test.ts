@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { projectRoot, World } from '../../../test/support/world.ts'
-import { readCodexTrust } from './codex-trust-file.ts'
+import { forgetCodexTrust, readCodexTrust } from './codex-trust-file.ts'
 
 /** Hooks as stint writes them, and the hashes that the real Codex computes for them. */
 const { hooks, hashes } = JSON.parse(
@@ -55,4 +55,16 @@ test('files that cannot be understood prove nothing either', () => {
   expect(readCodexTrust(path)).toBe('unknown')
   mkdirSync(join(world.tmp, 'other'))
   expect(readCodexTrust(join(world.tmp, 'other'))).toBe('unknown')
+})
+
+test('the notes about hooks that are taken out go, and everything else in config.toml stays', () => {
+  note({ ...hashes, 'stop:7:0': 'sha256:other' })
+  const config = join(world.tmp, 'config.toml')
+  writeFileSync(config, `${readFileSync(config, 'utf8')}\n[projects."/x"]\ntrust_level = "trusted"\n`)
+  forgetCodexTrust(path)
+  expect(readCodexTrust(path)).toBe('untrusted')
+  const other = `[hooks.state.${JSON.stringify(`${path}:stop:7:0`)}]\ntrusted_hash = "sha256:other"\n`
+  expect(readFileSync(config, 'utf8')).toBe(
+    `model = "a"\n\n${other}\n[projects."/x"]\ntrust_level = "trusted"\n`,
+  )
 })

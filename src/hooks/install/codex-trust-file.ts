@@ -5,7 +5,7 @@ import { ifPossible } from '../../base/errors/if-possible.ts'
 import { isNumber, isString } from '../../base/text/fields.ts'
 import { agentHome } from './agents.ts'
 import { objectOr, parseToml, readSettingsJson } from './parse-settings.ts'
-import { decode, readSettingsFile } from './settings-file.ts'
+import { decode, readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
 /** What Codex's files say about its trust in stint's hooks; `unknown` if only Codex itself can tell. */
 export type WrittenTrust = 'trusted' | 'untrusted' | 'unknown'
@@ -23,6 +23,23 @@ export function readCodexTrust(path: string): WrittenTrust {
   if (hashes.some((hash) => hash === undefined)) return 'untrusted'
   return hooks.every(({ hash }, index) => hash === hashes[index]) ? 'trusted' : 'unknown'
 }
+
+/**
+ * Removes what Codex has noted about stint's hooks in the settings file at `path`. Call it before the hooks
+ * are removed: Codex leaves such notes behind. Only tables with nothing but Codex's own two settings go.
+ */
+export function forgetCodexTrust(path: string): void {
+  const file = readSettingsFile(configPath())
+  if (file.bytes === undefined) return
+  const text = decode(file.bytes)
+  const keys = new Set(ownHooks(path).flatMap(({ key }) => [key, realKey(path, key)]))
+  const note =
+    /^\[hooks\.state\.("(?:[^"\\\n]|\\.)*")\]\r?\n((?:(?:trusted_hash|enabled) = .*\r?\n?|\r?\n)*)/gm
+  const rest = text.replaceAll(note, (table, key: string) => (keys.has(keyOf(key)) ? '' : table))
+  if (rest !== text) writeSettingsFile(file, Buffer.from(rest), 0o600)
+}
+
+const keyOf = (quoted: string): string => ifPossible(() => String(JSON.parse(quoted))) ?? quoted
 
 const configPath = (): string => join(agentHome('codex'), 'config.toml')
 
