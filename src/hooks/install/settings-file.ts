@@ -17,6 +17,7 @@ import {
 import { dirname } from 'node:path'
 import { renameInto } from '../../base/fs/atomic-file.ts'
 import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
+import { nonDirectoryOn } from '../../base/fs/paths.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than any settings file needs. */
@@ -38,6 +39,10 @@ export interface SettingsFile {
 export function readSettingsFile(path: string): SettingsFile {
   try {
     const stat = statSync(path, { throwIfNoEntry: false })
+    // To Node 22, a path below a file is only missing; Node 20 throws ENOTDIR.
+    const obstacle = stat === undefined ? nonDirectoryOn(dirname(path)) : undefined
+    if (obstacle !== undefined)
+      throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${obstacle} is not a directory`)
     if (stat === undefined) return { path, real: path, isLink: false, bytes: undefined, stat }
     const real = realpathSync.native(path)
     const isLink = lstatSync(path).isSymbolicLink()
