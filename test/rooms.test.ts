@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   driver: { lines: 48, files: 2 },
   fixtures: { lines: 712, files: 14 },
   frameworks: { lines: 1031, files: 10 },
-  hooks: { lines: 6791, files: 58 },
+  hooks: { lines: 6796, files: 58 },
   lease: { lines: 4326, files: 28 },
   mcp: { lines: 1121, files: 9 },
   points: { lines: 2886, files: 23 },
@@ -29,7 +29,7 @@ const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   vault: { lines: 2070, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
-const whole = { lines: 50_992, files: 407 }
+const whole = { lines: 50_997, files: 407 }
 
 const source = join(projectRoot, 'src')
 
