@@ -16,8 +16,8 @@ export interface SyncPace {
 
 /** A sync that takes longer, in milliseconds, makes a file system slow; others are quick. */
 const slowMs = 2
-/** This many quick syncs in a row make it quick again. */
-const quickSyncs = 16
+/** This many quick syncs in a row make it quick again: fewer would let rare slow ones stop the loop often. */
+const quickSyncs = 64
 /**
  * A file system stays slow for this many times as long as its slow sync has kept the event loop. The next one
  * after that may be slow again: so in the long run they keep it for at most a 25th of the time.

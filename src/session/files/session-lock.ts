@@ -1,7 +1,7 @@
-import { unlinkSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
+import { ifExists } from '../../base/fs/exists.ts'
 import { fileRegister } from '../../lease/index.ts'
 import type { SessionHold } from '../medium.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
@@ -107,11 +107,11 @@ export class SessionLock {
   }
 
   /**
-   * Throws `FENCED` if another process has acquired the lock: before it reads anything, it removes the epoch
-   * of this one. So it reads whatever was synced before this check. One call: it follows every sync.
+   * Throws `FENCED` if another process has acquired the lock. One listing: it follows every sync. The own
+   * epoch's file proves nothing, as a suspended writer can link a number again that was used and removed.
    */
   assertOwned(): void {
-    if (lstatIfExists(epochPath(this.#root, this.#epoch)) === undefined) throw sessionFenced(this.#session)
+    if (topEpoch(this.#root) !== this.#epoch) throw sessionFenced(this.#session)
   }
 
   /** Shows lists what the record says. `before` is what they see now. */
@@ -174,13 +174,15 @@ export async function undoAcquire({ lock, before }: AcquiredLock): Promise<void>
 
 /** Replaces the text of an epoch, and returns the next epoch; undefined if another process was faster. */
 async function swapEntry(root: string, epoch: number, text: string): Promise<number | undefined> {
-  const isSwapped = await fileRegister(root, lockFiles).swap(lockKey, epoch, text)
+  if (await fileRegister(root, lockFiles).swap(lockKey, epoch, text)) return epoch + 1
   // The register may have linked the text, and failed to see that it is on top.
-  const entry = isSwapped ? { epoch: epoch + 1, text } : await readLockEntry(root)
-  if (entry.text !== text) return undefined
-  // It may also have failed to remove the epoch before, by which the last holder knows that it is fenced.
-  ifExists(() => unlinkSync(epochPath(root, epoch)))
-  return entry.epoch
+  const entry = await readLockEntry(root)
+  return entry.text === text ? entry.epoch : undefined
 }
 
-const epochPath = (root: string, epoch: number): string => join(root, lockKey, String(epoch))
+/** The highest epoch of the register; 0 if the session has no lock, because it was removed. */
+function topEpoch(root: string): number {
+  const names = ifExists(() => readdirSync(join(root, lockKey))) ?? []
+  // The other names are those of staged files, which begin with a dot.
+  return Math.max(0, ...names.map(Number).filter(Number.isSafeInteger))
+}
