@@ -53,7 +53,7 @@ export function changeSets(points: readonly Point[], present?: WorktreeState): C
     sets.push(...ended.map((grant) => turnSet(grant, point, endOf(grant, point))))
     if (point.kind === 'end' && ended.length === 0 && before !== undefined)
       sets.push({ ...turnSet(before, point, 'seen', point), isComplete: false })
-    if (point.kind === 'undo-done') sets.push(...undoSet(points, sets, point))
+    if (point.kind === 'undo-done') sets.push(...undoSet(points, point))
     open = open.filter((grant) => !ended.includes(grant))
     if (point.kind === 'grant') open.push(point)
     before = point
@@ -134,13 +134,18 @@ function outsideSet(from: Point, to: Point, open: readonly Point[]): ChangeSet[]
 }
 
 /** The set of an undo: only the paths that it wrote, as other points may lie between its two. */
-function undoSet(points: readonly Point[], sets: readonly ChangeSet[], done: Point): ChangeSet[] {
+function undoSet(points: readonly Point[], done: Point): ChangeSet[] {
   const begun = points.find(({ id }) => id === done.begun)
   if (begun === undefined) return []
   const { undoes = [] } = begun
-  const kind = isRedoOf(sets.filter(({ id }) => undoes.includes(id))) ? 'redo' : 'undo'
+  const kind = isRedo(begun) ? 'redo' : 'undo'
   return [{ ...turnSet(begun, done, 'seen'), kind, within: done.written ?? [], undoes }]
 }
+
+/** The agent of the points of a redo: the sweep may have removed the undo that it takes back. */
+export const redoAgent = 'stint redo'
+
+export const isRedo = ({ agent }: Pick<Point, 'agent'>): boolean => agent === redoAgent
 
 /** Does taking these change sets back redo something? */
 export const isRedoOf = (undone: readonly ChangeSet[]): boolean => undone.some(({ kind }) => kind === 'undo')

@@ -5,7 +5,15 @@ import { utf8Of } from '../base/fs/paths.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { acquireLease, isInForce, type Lease } from '../lease/index.ts'
 import type { LastActs } from './capture-worktree.ts'
-import { type ChangeSet, changeSets, isChosenPath, isInSet, isRedoOf } from './change-sets.ts'
+import {
+  type ChangeSet,
+  changeSets,
+  isChosenPath,
+  isInSet,
+  isRedo,
+  isRedoOf,
+  redoAgent,
+} from './change-sets.ts'
 import { findObstacles } from './disk-entry.ts'
 import {
   assertFinished,
@@ -115,8 +123,7 @@ export interface UndoResult {
  */
 export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
   const { root, paths, lastActs } = planned
-  const isRedo = isRedoOf(planned.sets)
-  const purpose = isRedo ? 'stint redo' : 'stint undo'
+  const purpose = isRedoOf(planned.sets) ? redoAgent : 'stint undo'
   return await underClaim(root, purpose, async (sessionId, store) => {
     assertFinished(store)
     const begun = await addPoint(
@@ -133,7 +140,12 @@ export async function performUndo(planned: PlannedUndo): Promise<UndoResult> {
     markUnfinished(store, undo)
     await writeOrTakeBack(store, undo)
     await finish(store, undo, sessionId)
-    return { id: begun.id, isRedo, written: plan.changes.map(({ path }) => path), changedByOthers: [] }
+    return {
+      id: begun.id,
+      isRedo: isRedo(begun),
+      written: plan.changes.map(({ path }) => path),
+      changedByOthers: [],
+    }
   })
 }
 
@@ -194,7 +206,7 @@ async function finish(
 /** Tells the sessions of undone turns what was taken back; after a redo, they need not know. */
 function noteForSessions(store: PointStore, begun: Point, written: readonly string[]): void {
   const sets = undoneSets(store, begun)
-  if (isRedoOf(sets)) {
+  if (isRedo(begun)) {
     const restored = sets.flatMap((undo) => undoneSets(store, undo))
     withdrawNotices(sessionsOf(restored), written)
   } else leaveNotices(sessionsOf(sets), written)
@@ -217,7 +229,7 @@ export async function recoverUndo(root: string, how: 'continue' | 'abort'): Prom
     if (how === 'continue') await finish(store, undo, sessionId)
     else removeMark(store)
     const written = changes.flatMap(({ path }) => (changedByOthers.includes(path) ? [] : [path]))
-    return { id: begun.id, isRedo: isRedoOf(undoneSets(store, begun)), written, changedByOthers }
+    return { id: begun.id, isRedo: isRedo(begun), written, changedByOthers }
   })
 }
 

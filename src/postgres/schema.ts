@@ -2,7 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** The version of the schema that this program creates and uses. A database with another one is refused. */
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** Creates the table that has the version. It comes before all others: `migrate` locks it. */
 export const versionTable: readonly string[] = [
