@@ -170,7 +170,8 @@ export class ActivityLog {
 
   /** Notes the grants and the ends of claims in a change that was carried out; nothing for a renewal. */
   noteChange(before: ClaimsRecord, after: ClaimsRecord, now: Now): void {
-    this.#logs.append(this.#key, () => activitiesIn(before, after, now).map(formatActivity))
+    const activities = activitiesIn(before, after, now)
+    if (activities.length > 0) this.#logs.append(this.#key, () => activities.map(formatActivity))
   }
 
   /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */

@@ -176,11 +176,14 @@ class ConversationCopy {
     return 0
   }
 
-  /** A file that is in the newest generation already begins the next one. */
-  #newGeneration({ name }: SourceFile): number {
-    const newest = Math.max(1, this.record.lastGeneration)
-    const isTaken = this.record.files.get(name)?.some(({ generation }) => generation === newest)
-    return isTaken ? newest + 1 : newest
+  /**
+   * A file that is in the newest generation already begins the next one. A file on disk that the record does
+   * not name may be all that is left of a conversation, as a record can be damaged: it is never overwritten.
+   */
+  #newGeneration({ name: file }: SourceFile): number {
+    let generation = Math.max(1, this.record.lastGeneration)
+    while (lstatIfExists(this.record.pathOf({ generation, file })) !== undefined) generation += 1
+    return generation
   }
 
   /** Writes a part of a source behind what is stored, and syncs it. */
