@@ -104,6 +104,12 @@ const onNetwork = (name: string): Omit<Check, 'name'> => ({
   fix: 'Set STINT_HOME to a directory on a local disk.',
 })
 
+const mayBeOnNetwork = (name: string): Omit<Check, 'name'> => ({
+  level: 'warn',
+  text: `it is on ${name}, which may lead over a network: listings may be out of date, and locks rely on them`,
+  fix: 'Set STINT_HOME to a directory on a local disk.',
+})
+
 /** The file systems that are no good place for the home, by their numbers in statfs(2) on Linux. */
 const unfitFileSystems: Readonly<Record<number, Omit<Check, 'name'>>> = {
   0x6969: onNetwork('NFS'),
@@ -111,6 +117,10 @@ const unfitFileSystems: Readonly<Record<number, Omit<Check, 'name'>>> = {
   0xfe534d42: onNetwork('SMB'),
   0xff534d42: onNetwork('CIFS'),
   0x00c36400: onNetwork('Ceph'),
+  0x5346414f: onNetwork('AFS'),
+  0x0bd00bd0: onNetwork('Lustre'),
+  0x65735546: mayBeOnNetwork('FUSE'),
+  0x01021997: mayBeOnNetwork('9p'),
   0x01021994: {
     level: 'warn',
     text: 'it is in memory (tmpfs): sessions are lost at a restart',

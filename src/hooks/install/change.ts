@@ -5,6 +5,7 @@ import type { InstallPlace } from './agents.ts'
 import {
   checkWritable,
   decode,
+  isUnchanged,
   readSettingsFile,
   type SettingsFile,
   unlinkIfExists,
@@ -67,7 +68,8 @@ function planInstall(target: FileTarget, part: SettingsPart): Plan {
   const text = decode(file.bytes, part.emptyText)
   const isFirst = !part.isIn(text)
   const now = part.addTo(text)
-  const isSame = !isFirst && now === text
+  // Bytes: a byte order mark, which some agents do not understand, goes.
+  const isSame = !isFirst && file.bytes?.equals(Buffer.from(now)) === true
   if (!isSame) checkWritable(file)
   return {
     file,
@@ -100,11 +102,15 @@ function planUninstall(target: FileTarget, part: SettingsPart): Plan {
 /** Makes a change, unless there is none or it is only planned. An error about settings names the file. */
 function carryOut({ path }: FileTarget, dryRun: boolean, plan: () => Plan): Change {
   try {
-    const { file, change, mode } = plan()
-    if (dryRun || change.outcome === 'unchanged' || change.outcome === 'absent') return change
-    if (change.after === undefined) unlinkIfExists(file.real)
-    else writeSettingsFile(file, change.after, mode)
-    return change
+    for (;;) {
+      const { file, change, mode } = plan()
+      if (dryRun || change.outcome === 'unchanged' || change.outcome === 'absent') return change
+      // The agent, or another installation, may have written since: plan again on what is there now.
+      if (!isUnchanged(file)) continue
+      if (change.after === undefined) unlinkIfExists(file.real)
+      else writeSettingsFile(file, change.after, mode)
+      return change
+    }
   } catch (error) {
     if (!(error instanceof StintError) || error.code !== 'SETTINGS_INVALID' || error.message.startsWith(path))
       throw error

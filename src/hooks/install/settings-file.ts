@@ -63,8 +63,13 @@ export function readSettingsFile(path: string): SettingsFile {
   }
 }
 
-/** Throws for a file without any write permission: a rename would replace it against its owner's intent. */
+/**
+ * Throws for a file without any write permission, and for a link that leads nowhere: a rename would replace
+ * them against their owner's intent.
+ */
 export function checkWritable({ path, stat }: SettingsFile): void {
+  if (stat === undefined && lstatIfExists(path) !== undefined)
+    throw new StintError('SETTINGS_INVALID', `${path} is a link to a file that does not exist`)
   if (stat === undefined || (stat.mode & 0o222) !== 0) return
   throw new StintError('PERMISSION_DENIED', `${path} is read-only`, {
     hint: `Allow writing (\`chmod u+w\`), or change it where it is generated; \`--dry-run\` shows what to add.`,
@@ -91,21 +96,30 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   const fd = openSync(staged, 'wx', 0o600)
   try {
     writeFileSync(fd, bytes)
-    if (stat !== undefined) keepOwner(fd, stat)
-    fchmodSync(fd, mode)
+    // The members of a group that the file cannot keep had their own rights: another group gets none.
+    const keepsGroup = stat === undefined || keepOwner(fd, stat)
+    fchmodSync(fd, keepsGroup ? mode : mode & ~0o070)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
   }
 }
 
-/** Only root may give a file to another user; a group that this user is not in is lost. */
-function keepOwner(fd: number, { uid, gid }: Stats): void {
+/** Only root may give a file to another user; false if this user is not in its group, which is lost. */
+function keepOwner(fd: number, { uid, gid }: Stats): boolean {
   try {
     fchownSync(fd, uid, gid)
+    return true
   } catch (error) {
     if (fstatSync(fd).uid !== uid) throw error
+    return false
   }
+}
+
+/** Whether a file has the bytes that were read. */
+export function isUnchanged({ path, bytes }: SettingsFile): boolean {
+  const now = readSettingsFile(path).bytes
+  return bytes === undefined || now === undefined ? bytes === now : bytes.equals(now)
 }
 
 export function unlinkIfExists(path: string): void {
