@@ -10,26 +10,26 @@ import { projectRoot } from './support/world.ts'
 const budgets: Readonly<Record<string, { lines: number; files: number }>> = {
   agents: { lines: 554, files: 7 },
   base: { lines: 3324, files: 35 },
-  cli: { lines: 3644, files: 30 },
+  cli: { lines: 3654, files: 30 },
   command: { lines: 2631, files: 18 },
   driver: { lines: 48, files: 2 },
   fixtures: { lines: 712, files: 14 },
   frameworks: { lines: 1031, files: 10 },
-  hooks: { lines: 6796, files: 58 },
-  lease: { lines: 4326, files: 28 },
+  hooks: { lines: 6816, files: 58 },
+  lease: { lines: 4327, files: 28 },
   mcp: { lines: 1121, files: 9 },
-  points: { lines: 2886, files: 23 },
+  points: { lines: 2903, files: 23 },
   postgres: { lines: 2253, files: 21 },
   scratch: { lines: 1470, files: 10 },
   secrets: { lines: 677, files: 6 },
-  session: { lines: 8984, files: 54 },
+  session: { lines: 8986, files: 54 },
   sweep: { lines: 2146, files: 16 },
   testing: { lines: 1644, files: 13 },
   ui: { lines: 4590, files: 32 },
-  vault: { lines: 2070, files: 20 },
+  vault: { lines: 2073, files: 20 },
 }
 /** All rooms and `src/index.ts`. */
-const whole = { lines: 50_997, files: 407 }
+const whole = { lines: 51_050, files: 407 }
 
 const source = join(projectRoot, 'src')
 
