@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -327,6 +328,14 @@ test('a directory in place of the file, or a file in place of its directory, is 
   writeFileSync(join(world.user, '.codex'), '')
   for (const agent of ['claude', 'codex'])
     expect((await world.hook(['install', agent])).envelope().error?.code).toBe('SETTINGS_INVALID')
+})
+
+test('a link that leads nowhere is refused, and stays', async () => {
+  await using world = new HookUser()
+  mkdirSync(dirname(world.file('claude')), { recursive: true })
+  symlinkSync('missing', world.file('claude'))
+  expect((await world.hook(['install', 'claude'])).envelope().error?.code).toBe('SETTINGS_INVALID')
+  expect(readlinkSync(world.file('claude'))).toBe('missing')
 })
 
 test('a read-only file is not changed', async () => {
