@@ -293,3 +293,14 @@ test('two copies of a conversation in two directories of the agent are both kept
   expect(desk.lines).toBe(2)
   expect(readdirSync(desk.vault).filter((name) => /^\d+$/.test(name))).toEqual(['1', '2'])
 })
+
+test('a stored file that a damaged record does not name stays as it is', async () => {
+  await using desk = new Desk()
+  writeFileSync(desk.path, 'first\n')
+  await desk.copy()
+  writeFileSync(join(desk.vault, recordName), 'damaged\n')
+  writeFileSync(desk.path, 'second\n')
+  await desk.copy()
+  expect(readFileSync(join(desk.vault, '1/a.jsonl'), 'utf8')).toBe('first\n')
+  expect(readFileSync(join(desk.vault, '2/a.jsonl'), 'utf8')).toBe('second\n')
+})
